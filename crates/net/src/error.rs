@@ -1,0 +1,81 @@
+//! What can go wrong between the program and the operating system: which device, why, and what to do.
+
+use std::io;
+
+/// An error of the operating system. Each variant's text names the device and the remedy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetError {
+    /// `/dev/net/tun` is missing or closed to us.
+    #[error(
+        "cannot open /dev/net/tun ({source}): load the driver with `modprobe tun`; in a container, start it \
+         with `--device /dev/net/tun --cap-add NET_ADMIN`"
+    )]
+    NoDriver {
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// The name can be no device's.
+    #[error(
+        "{device:?} cannot be the name of a device: it takes 1 to 15 bytes, without '/', ':' and white space, \
+         and is neither \".\" nor \"..\""
+    )]
+    BadName {
+        /// The name asked for.
+        device: String,
+    },
+    /// The kernel lets us neither create nor attach to the device.
+    #[error(
+        "not permitted to use TAP device {device}: run as root, or let root prepare it once with \
+         `ip tuntap add mode tap name {device} user $USER`"
+    )]
+    NotPermitted {
+        /// The device.
+        device: String,
+    },
+    /// Another program holds the device.
+    #[error("TAP device {device} is in use by another program: stop that program or take another name")]
+    Busy {
+        /// The device.
+        device: String,
+    },
+    /// A device of that name exists and is no TAP device with a single queue.
+    #[error(
+        "device {device} exists and is not a single-queue TAP device: take another name, or remove it with \
+         `ip link delete {device}`"
+    )]
+    WrongKind {
+        /// The device.
+        device: String,
+    },
+    /// The device is down, so it takes no frames.
+    #[error("TAP device {device} is down: `ip link set {device} up`")]
+    Down {
+        /// The device.
+        device: String,
+    },
+    /// The device was deleted, or its driver unloaded, while we held it.
+    #[error("TAP device {device} was deleted while in use: create it again and restart")]
+    Gone {
+        /// The device.
+        device: String,
+    },
+    /// The frame cannot be an Ethernet frame.
+    #[error("a frame of {length} bytes for {device} is shorter than an Ethernet header (14 bytes)")]
+    FrameTooShort {
+        /// The device.
+        device: String,
+        /// Bytes in the frame.
+        length: usize,
+    },
+    /// Anything else the kernel refused.
+    #[error("{device}: cannot {action}: {source}")]
+    System {
+        /// The device, or what stands for it.
+        device: String,
+        /// What was tried, as a verb phrase.
+        action: &'static str,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,23 @@
+//! The operating system: TAP devices, waiting for them, and clocks.
+//!
+//! This crate moves bytes between the program and Linux and decides nothing: it does not look into a
+//! frame, keeps no protocol state and starts no thread. Everything above it is handed bytes and a time.
+//!
+//! - [`Tap`] is an Ethernet device whose far side is this program.
+//! - [`Poller`] waits for a device, for another thread's [`Waker`], or for a moment.
+//! - [`MonotonicClock`] and [`WallClock`] are u64 counts of nanoseconds.
+//!
+//! Nothing here blocks but [`Poller::wait`] and [`Poller::wait_for_wake`]. Errors name the device and say
+//! what to do about it.
+
+#![forbid(unsafe_code)]
+
+mod clock;
+mod error;
+mod poller;
+mod tap;
+
+pub use clock::{MonotonicClock, WallClock};
+pub use error::NetError;
+pub use poller::{Interest, Poller, Ready, Waker, use_precise_timers};
+pub use tap::{FRAME_CAPACITY, Tap};

@@ -1,0 +1,26 @@
+//! The live tests' laboratory: a real Linux RDMA stack in a guest, a network of its own for it, and judges.
+//!
+//! A test asks [`Lab::ready`] whether live tests can run here, makes a [`Network`], boots a [`Guest`] on it, runs
+//! programs in the guest and programs of ours beside it, and lets tshark judge the [`Capture`]. Nothing of it
+//! leaves the network namespace, and everything (processes, namespaces, files) goes when its owner is dropped,
+//! after a failed test too. Every wait ends: at its limit the test fails and says what it waited for.
+//!
+//! This is a test harness: past [`Lab::ready`], what goes wrong is a panic that says what and shows the logs.
+#![forbid(unsafe_code)]
+
+mod capture;
+mod guest;
+mod initramfs;
+mod kernel;
+mod lab;
+mod network;
+mod packages;
+mod process;
+mod program;
+
+pub use capture::{Capture, Verdict};
+pub use guest::{Guest, GuestConfig, Job};
+pub use lab::Lab;
+pub use network::Network;
+pub use process::{Output, Process};
+pub use program::program;

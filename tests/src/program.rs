@@ -1,0 +1,29 @@
+//! The programs of ours that live tests run, built when they are first asked for.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::Lab;
+use crate::lab::build_directory;
+use crate::process::run;
+
+/// The program `rdmalab`, built with this test's profile.
+#[track_caller]
+pub fn program(lab: &Lab) -> PathBuf {
+    build(lab, "rdmalab-cli", "rdmalab").unwrap_or_else(|error| panic!("cannot build rdmalab: {error}"))
+}
+
+fn build(lab: &Lab, package: &str, program: &str) -> Result<PathBuf, String> {
+    let build = build_directory()?;
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--package", package, "--bin", program, "--target-dir"]).arg(&build);
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+    let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
+    if profile == "release" {
+        cargo.arg("--release");
+    }
+    let name = lab.unique("cargo-build");
+    run(&name, &mut cargo, lab.folder(), Duration::from_secs(1200))?;
+    Ok(build.join(profile).join(program))
+}

@@ -1,0 +1,204 @@
+//! What can be wrong with bytes, and with what a caller asks to have encoded.
+//!
+//! A [`ParseError`] always blames the bytes: which layer, at which byte, what fault. An [`EncodeError`]
+//! always blames the caller. Neither owns anything, so making one costs nothing.
+
+use core::fmt;
+
+use crate::opcode::Opcode;
+
+/// The layer, or header, in which parsing stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Layer {
+    /// The Ethernet header.
+    Ethernet,
+    /// An IEEE 802.1Q tag.
+    Vlan,
+    /// The IPv4 header.
+    Ipv4,
+    /// The IPv6 header.
+    Ipv6,
+    /// The UDP header.
+    Udp,
+    /// The base transport header.
+    Bth,
+    /// The reliable datagram extended header.
+    Rdeth,
+    /// The extended reliable connection header.
+    Xrceth,
+    /// The datagram extended header.
+    Deth,
+    /// The flush extended header.
+    Feth,
+    /// The RDMA extended header.
+    Reth,
+    /// The atomic extended header.
+    AtomicEth,
+    /// The acknowledge extended header.
+    Aeth,
+    /// The atomic acknowledge extended header.
+    AtomicAckEth,
+    /// Immediate data.
+    ImmDt,
+    /// The invalidate extended header.
+    Ieth,
+    /// The payload and its padding.
+    Payload,
+    /// The invariant CRC.
+    Icrc,
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Layer::Ethernet => "Ethernet",
+            Layer::Vlan => "VLAN",
+            Layer::Ipv4 => "IPv4",
+            Layer::Ipv6 => "IPv6",
+            Layer::Udp => "UDP",
+            Layer::Bth => "BTH",
+            Layer::Rdeth => "RDETH",
+            Layer::Xrceth => "XRCETH",
+            Layer::Deth => "DETH",
+            Layer::Feth => "FETH",
+            Layer::Reth => "RETH",
+            Layer::AtomicEth => "AtomicETH",
+            Layer::Aeth => "AETH",
+            Layer::AtomicAckEth => "AtomicAckETH",
+            Layer::ImmDt => "ImmDt",
+            Layer::Ieth => "IETH",
+            Layer::Payload => "payload",
+            Layer::Icrc => "ICRC",
+        })
+    }
+}
+
+/// What was wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// The layer ends before it is complete.
+    Truncated {
+        /// Bytes the layer needs, counted from the error's offset.
+        need: usize,
+        /// Bytes there are from that offset on.
+        have: usize,
+    },
+    /// A field holds a value that is not allowed there.
+    BadValue {
+        /// The field's name.
+        field: &'static str,
+        /// The value found.
+        value: u64,
+    },
+    /// A checksum or CRC does not match.
+    BadChecksum {
+        /// The value computed over the bytes, as an integer.
+        expected: u32,
+        /// The value found in them.
+        found: u32,
+    },
+}
+
+/// Why bytes could not be parsed. It is their fault, not the caller's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ParseError {
+    /// The layer in which parsing stopped.
+    pub layer: Layer,
+    /// Where the layer starts (truncation) or the field lies (bad value, bad checksum), in bytes from the
+    /// start of what was handed in.
+    pub offset: usize,
+    /// What was wrong.
+    pub fault: Fault,
+}
+
+impl ParseError {
+    /// A layer at `offset` that needs `need` bytes and has only `have`.
+    pub const fn truncated(layer: Layer, offset: usize, need: usize, have: usize) -> Self {
+        ParseError { layer, offset, fault: Fault::Truncated { need, have } }
+    }
+
+    /// A field at `offset` with a value that is not allowed.
+    pub const fn bad_value(layer: Layer, offset: usize, field: &'static str, value: u64) -> Self {
+        ParseError { layer, offset, fault: Fault::BadValue { field, value } }
+    }
+
+    /// A checksum at `offset` that does not match.
+    pub const fn bad_checksum(layer: Layer, offset: usize, expected: u32, found: u32) -> Self {
+        ParseError { layer, offset, fault: Fault::BadChecksum { expected, found } }
+    }
+
+    /// The same error seen from `bytes` further in front: for a parser that handed on a part of its input.
+    #[must_use]
+    pub const fn behind(mut self, bytes: usize) -> Self {
+        self.offset = self.offset.saturating_add(bytes);
+        self
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}: ", self.layer, self.offset)?;
+        match self.fault {
+            Fault::Truncated { need, have } => write!(f, "truncated, needs {need} bytes, has {have}"),
+            Fault::BadValue { field, value } => write!(f, "{field} has the bad value {value:#x}"),
+            Fault::BadChecksum { expected, found } => {
+                write!(f, "bad checksum, expected {expected:#x}, found {found:#x}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ParseError {}
+
+/// Why a packet could not be encoded. It is the caller's fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EncodeError {
+    /// The buffer is too small for the packet.
+    BufferTooSmall {
+        /// Bytes the packet needs.
+        need: usize,
+        /// Bytes the buffer has.
+        have: usize,
+    },
+    /// The transport has no such operation, as READ over an unreliable connection.
+    NoSuchOpcode(Opcode),
+    /// The operation does not carry so many bytes of payload, as an acknowledgement carries none.
+    PayloadLength {
+        /// The operation.
+        opcode: Opcode,
+        /// The length asked for, in bytes.
+        length: usize,
+    },
+    /// The packet is longer than the length fields of IP and UDP can say.
+    TooLong {
+        /// The length asked for, in bytes from the IP header on.
+        length: usize,
+    },
+    /// The packet is shorter than its headers and its ICRC.
+    TooShort {
+        /// Bytes the headers and the ICRC need.
+        need: usize,
+        /// Bytes there are.
+        have: usize,
+    },
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EncodeError::BufferTooSmall { need, have } => {
+                write!(f, "the packet needs a buffer of {need} bytes, not {have}")
+            }
+            EncodeError::NoSuchOpcode(opcode) => write!(f, "no packet has the opcode {opcode}"),
+            EncodeError::PayloadLength { opcode, length } => {
+                write!(f, "{opcode} cannot carry a payload of {length} bytes")
+            }
+            EncodeError::TooLong { length } => write!(f, "{length} bytes do not fit into one IP packet"),
+            EncodeError::TooShort { need, have } => {
+                write!(f, "a RoCE v2 packet has at least {need} bytes, not {have}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for EncodeError {}

@@ -1,0 +1,71 @@
+//! The invariant CRC: the last four bytes of every packet.
+//!
+//! It is CRC-32 as Ethernet has it, over what no switch or router may change: the IP header, the UDP header
+//! and the packet from the base header to the end of its padding. What they may change counts as ones:
+//!
+//! | header | counts as ones |
+//! |---|---|
+//! | (in front) | eight bytes, in the place of a native InfiniBand link's header |
+//! | IPv4 | type of service, time to live, header checksum |
+//! | IPv6 | traffic class, flow label, hop limit |
+//! | UDP | checksum |
+//! | BTH | byte 4: FECN, BECN and six reserved bits |
+//!
+//! IPv4 options are not covered: everybody takes the IPv4 header to have twenty bytes. On the wire the value
+//! lies in little-endian order, [`u32::to_le_bytes`].
+
+/// The CRC over the eight bytes of ones in front, where every computation starts.
+const AFTER_LINK_HEADER: u32 = 0x2144_df1c;
+
+const UDP_LENGTH: usize = 8;
+const BTH_LENGTH: usize = 12;
+
+/// The ICRC of a packet over IPv4.
+///
+/// `ip` is the header without options, `ib` the packet from the base header to the end of the padding,
+/// without the ICRC. The lengths in `ip` and `udp` include the ICRC's four bytes.
+#[inline]
+pub fn icrc_ipv4(ip: &[u8; 20], udp: &[u8; 8], ib: &[u8]) -> u32 {
+    let mut masked = [0xff; 20 + UDP_LENGTH + BTH_LENGTH];
+    masked[..20].copy_from_slice(ip);
+    masked[1] = 0xff; // type of service
+    masked[8] = 0xff; // time to live
+    masked[10] = 0xff; // header checksum
+    masked[11] = 0xff;
+    finish(masked, udp, ib)
+}
+
+/// The ICRC of a packet over IPv6, see [`icrc_ipv4`].
+#[inline]
+pub fn icrc_ipv6(ip: &[u8; 40], udp: &[u8; 8], ib: &[u8]) -> u32 {
+    let mut masked = [0xff; 40 + UDP_LENGTH + BTH_LENGTH];
+    masked[..40].copy_from_slice(ip);
+    masked[0] |= 0x0f; // traffic class and flow label, all but the version
+    masked[1] = 0xff;
+    masked[2] = 0xff;
+    masked[3] = 0xff;
+    masked[7] = 0xff; // hop limit
+    finish(masked, udp, ib)
+}
+
+/// Masks the UDP and the base header behind an IP header that is masked already, and computes the CRC.
+#[inline]
+fn finish<const N: usize>(mut masked: [u8; N], udp: &[u8; 8], ib: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new_with_initial(AFTER_LINK_HEADER);
+    let (_, headers) = masked.split_at_mut(N - UDP_LENGTH - BTH_LENGTH);
+    headers[..6].copy_from_slice(&udp[..6]); // the checksum behind stays ones
+    if let Some((bth, rest)) = ib.split_first_chunk::<BTH_LENGTH>() {
+        headers[UDP_LENGTH..].copy_from_slice(bth);
+        headers[UDP_LENGTH + 4] = 0xff;
+        hasher.update(&masked);
+        hasher.update(rest);
+    } else {
+        // No packet has less than a base header. The CRC of what there is does no harm.
+        for (place, byte) in headers[UDP_LENGTH..].iter_mut().zip(ib) {
+            *place = *byte;
+        }
+        headers[UDP_LENGTH + 4] = 0xff;
+        hasher.update(masked.get(..N - BTH_LENGTH + ib.len()).unwrap_or(&masked));
+    }
+    hasher.finalize()
+}

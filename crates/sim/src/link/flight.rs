@@ -156,10 +156,10 @@ impl Flight {
         }
     }
 
-    /// Slots, and bytes that their buffers can hold.
+    /// Slots, bytes that their buffers can hold, and entries of the order.
     #[cfg(test)]
-    pub(super) fn memory(&self) -> (usize, usize) {
+    pub(super) fn memory(&self) -> (usize, usize, usize) {
         assert_eq!(self.capacity, self.slots.iter().map(|slot| slot.bytes.capacity()).sum::<usize>());
-        (self.slots.len(), self.capacity)
+        (self.slots.len(), self.capacity, self.order.len())
     }
 }

@@ -188,16 +188,32 @@ fn rules_see_how_much_is_queued() {
 }
 
 #[test]
-fn buffers_are_reused_and_given_back_when_they_grew_too_many() {
+fn buffers_are_reused_and_given_back_when_they_grew_too_large() {
     let config = LinkConfig { in_flight_limit: 10_000, ..plain(0) };
     let mut link = link(config, |rules| rules.with(rule::reorder(Probability::ONE, 1)));
-    for round in 0..1000 {
-        let length = if round % 2 == 0 { 64 } else { 9_000 };
-        while link.send(round, End::A, &vec![0; length]).copies > 0 {}
+    for round in 0..2_000 {
+        // The long frame goes into another buffer each time.
+        for _ in 0..round % 100 {
+            link.send(round, End::A, &[0; 64]);
+        }
+        assert_eq!(link.send(round, End::A, &[0; 3_000]).copies, 1);
         while link.receive(round + 1).is_some() {}
     }
-    let (slots, capacity) = link.flight.memory();
-    assert!(slots <= 10_000 / 64 + 1, "{slots}");
-    assert!(capacity <= 40_000, "{capacity}");
+    let (slots, capacity, _) = link.flight.memory();
+    assert_eq!(slots, 100);
+    assert!(capacity <= 2 * 10_000 + 3_000, "{capacity}");
     assert!(link.senders[End::A].room_for_held() <= 1024);
+}
+
+#[test]
+fn frames_held_back_for_ever_and_released_leave_nothing_behind() {
+    let held = rule::reorder(Probability::new(0.5).unwrap(), u64::MAX / 2);
+    let mut link = link(plain(10), |rules| rules.with(held));
+    for now in 0..10_000 {
+        link.send(now, End::A, b"frame");
+        while link.receive(now).is_some() {}
+    }
+    let (slots, _, entries) = link.flight.memory();
+    assert!(slots < 50 && entries < 150, "{slots} slots, {entries} entries");
+    assert!(link.rules().counts(End::A).reordered > 4_000);
 }

@@ -27,6 +27,7 @@
 mod display;
 mod error;
 mod reader;
+mod writer;
 
 pub mod aeth;
 pub mod atomic_ack_eth;

@@ -31,14 +31,12 @@ impl Psn {
 
     /// The number `n` packets later.
     #[must_use]
-    #[expect(clippy::should_implement_trait, reason = "the right-hand side is a count, not another PSN")]
     pub const fn add(self, n: u32) -> Self {
         Psn(self.0.wrapping_add(n) & MASK_24)
     }
 
     /// The number `n` packets earlier.
     #[must_use]
-    #[expect(clippy::should_implement_trait, reason = "the right-hand side is a count, not another PSN")]
     pub const fn sub(self, n: u32) -> Self {
         Psn(self.0.wrapping_sub(n) & MASK_24)
     }
@@ -74,7 +72,6 @@ impl Msn {
 
     /// The number `n` messages later.
     #[must_use]
-    #[expect(clippy::should_implement_trait, reason = "the right-hand side is a count, not another MSN")]
     pub const fn add(self, n: u32) -> Self {
         Msn(self.0.wrapping_add(n) & MASK_24)
     }

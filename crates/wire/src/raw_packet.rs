@@ -6,101 +6,21 @@
 
 use core::fmt;
 
-use crate::aeth::Aeth;
-use crate::atomic_ack_eth::AtomicAckEth;
-use crate::atomic_eth::AtomicEth;
 use crate::bth::Bth;
-use crate::deth::Deth;
 use crate::display;
-use crate::error::{Layer, ParseError};
-use crate::feth::Feth;
-use crate::header_set::Header;
-use crate::ieth::Ieth;
-use crate::imm_dt::ImmDt;
+use crate::error::{EncodeError, Layer, ParseError};
 use crate::opcode::Opcode;
-use crate::packet::{Body, ICRC_LENGTH};
-use crate::rdeth::Rdeth;
+use crate::packet::ICRC_LENGTH;
 use crate::reader::Reader;
-use crate::reth::Reth;
-use crate::xrceth::Xrceth;
+use crate::writer::Writer;
 
-/// The extended headers that were found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(missing_docs, reason = "each field is the header of its name")]
-pub struct Headers {
-    pub rdeth: Option<Rdeth>,
-    pub xrceth: Option<Xrceth>,
-    pub deth: Option<Deth>,
-    pub feth: Option<Feth>,
-    pub reth: Option<Reth>,
-    pub atomic_eth: Option<AtomicEth>,
-    pub aeth: Option<Aeth>,
-    pub atomic_ack_eth: Option<AtomicAckEth>,
-    pub imm_dt: Option<ImmDt>,
-    pub ieth: Option<Ieth>,
-}
+mod headers;
 
-impl Headers {
-    /// The headers of a body.
-    pub(crate) fn of_body(body: &Body) -> Self {
-        let mut headers = Headers::default();
-        match *body {
-            Body::SendFirst
-            | Body::SendMiddle
-            | Body::SendLast
-            | Body::SendOnly
-            | Body::WriteMiddle
-            | Body::WriteLast
-            | Body::ReadResponseMiddle => {}
-            Body::SendLastImm(imm_dt) | Body::SendOnlyImm(imm_dt) | Body::WriteLastImm(imm_dt) => {
-                headers.imm_dt = Some(imm_dt);
-            }
-            Body::SendLastInv(ieth) | Body::SendOnlyInv(ieth) => headers.ieth = Some(ieth),
-            Body::WriteFirst(reth) | Body::WriteOnly(reth) | Body::ReadRequest(reth) => {
-                headers.reth = Some(reth);
-            }
-            Body::WriteOnlyImm(reth, imm_dt) => {
-                headers.reth = Some(reth);
-                headers.imm_dt = Some(imm_dt);
-            }
-            Body::ReadResponseFirst(aeth)
-            | Body::ReadResponseLast(aeth)
-            | Body::ReadResponseOnly(aeth)
-            | Body::Acknowledge(aeth) => headers.aeth = Some(aeth),
-            Body::AtomicAcknowledge(aeth, atomic_ack_eth) => {
-                headers.aeth = Some(aeth);
-                headers.atomic_ack_eth = Some(atomic_ack_eth);
-            }
-            Body::CompareSwap(atomic_eth) | Body::FetchAdd(atomic_eth) => {
-                headers.atomic_eth = Some(atomic_eth);
-            }
-        }
-        headers
-    }
-
-    fn take(&mut self, header: Header, reader: &mut Reader<'_>) -> Result<(), ParseError> {
-        let layer = header.layer();
-        match header {
-            Header::Rdeth => self.rdeth = Some(Rdeth::decode(reader.take(layer)?)),
-            Header::Xrceth => self.xrceth = Some(Xrceth::decode(reader.take(layer)?)),
-            Header::Deth => self.deth = Some(Deth::decode(reader.take(layer)?)),
-            Header::Feth => self.feth = Some(Feth::decode(reader.take(layer)?)),
-            Header::Reth => self.reth = Some(Reth::decode(reader.take(layer)?)),
-            Header::AtomicEth => self.atomic_eth = Some(AtomicEth::decode(reader.take(layer)?)),
-            Header::Aeth => self.aeth = Some(Aeth::decode(reader.take(layer)?)),
-            Header::AtomicAckEth => self.atomic_ack_eth = Some(AtomicAckEth::decode(reader.take(layer)?)),
-            Header::ImmDt => self.imm_dt = Some(ImmDt::decode(reader.take(layer)?)),
-            Header::Ieth => self.ieth = Some(Ieth::decode(reader.take(layer)?)),
-        }
-        Ok(())
-    }
-}
+pub use headers::Headers;
 
 /// Bytes taken apart as far as they go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawPacket<'a> {
-    /// All the bytes that were handed in.
-    pub bytes: &'a [u8],
     /// The first byte, if there is one.
     pub opcode: Option<Opcode>,
     /// The base header, if it is complete.
@@ -122,7 +42,6 @@ impl<'a> RawPacket<'a> {
     /// Takes apart the bytes from the base header to the ICRC, as they are in a UDP datagram.
     pub fn parse(ib: &'a [u8]) -> RawPacket<'a> {
         let mut packet = RawPacket {
-            bytes: ib,
             opcode: ib.first().map(|byte| Opcode(*byte)),
             bth: None,
             headers: Headers::default(),
@@ -181,6 +100,29 @@ impl<'a> RawPacket<'a> {
         } else {
             None
         };
+    }
+}
+
+impl RawPacket<'_> {
+    /// Writes the packet to the start of `out` as it stands, sense or nonsense, and says how many bytes it
+    /// is: base header if there are an opcode and a base header, those extended headers that are there,
+    /// payload, padding, ICRC. Nothing is computed; whatever bytes were parsed, the same come out.
+    ///
+    /// # Errors
+    ///
+    /// A buffer that is too small.
+    pub fn encode(&self, out: &mut [u8]) -> Result<usize, EncodeError> {
+        let mut writer = Writer::new(out);
+        if let (Some(opcode), Some(bth)) = (self.opcode, self.bth) {
+            writer.put(&bth.encode(opcode));
+        }
+        self.headers.put(&mut writer);
+        writer.put(self.payload);
+        writer.put(self.pad);
+        if let Some(icrc) = &self.icrc {
+            writer.put(icrc);
+        }
+        writer.finish()
     }
 }
 

@@ -117,6 +117,12 @@ impl Body {
         }
     }
 
+    /// Whether a responder sends this, rather than a requester.
+    #[inline]
+    pub const fn is_response(&self) -> bool {
+        matches!(self.operation(), 0x0d..=0x12)
+    }
+
     /// The verdict, if this is a packet of a responder that carries one.
     pub const fn aeth(&self) -> Option<&Aeth> {
         match self {

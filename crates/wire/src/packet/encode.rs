@@ -3,26 +3,7 @@
 use super::{Body, Transport, pad_count};
 use crate::bth::Bth;
 use crate::error::EncodeError;
-
-/// The longest headers a packet of this module can have: base, datagram and atomic header.
-const LONGEST: usize = Bth::LENGTH + crate::Deth::LENGTH + crate::AtomicEth::LENGTH;
-
-/// Where the next header goes. The headers are put together in a small array first, so that `out` is
-/// checked once.
-struct Writer {
-    bytes: [u8; LONGEST],
-    length: usize,
-}
-
-impl Writer {
-    #[inline]
-    fn put<const N: usize>(&mut self, header: [u8; N]) {
-        if let Some(place) = self.bytes.get_mut(self.length..self.length + N) {
-            place.copy_from_slice(&header);
-            self.length += N;
-        }
-    }
-}
+use crate::writer::Writer;
 
 /// Writes the headers alone to the start of `out`, for a sender that puts the payload behind them itself,
 /// and says how many bytes they are. The pad count is computed from `payload_length`, in bytes; whatever
@@ -45,10 +26,10 @@ pub fn encode_headers(
     if !row.payload.allows_on_some_path(payload_length) {
         return Err(EncodeError::PayloadLength { opcode, length: payload_length });
     }
-    let mut writer = Writer { bytes: [0; LONGEST], length: 0 };
-    writer.put(Bth { pad_count: pad_count(payload_length) as u8, ..*bth }.encode(opcode));
+    let mut writer = Writer::new(out);
+    writer.put(&Bth { pad_count: pad_count(payload_length) as u8, ..*bth }.encode(opcode));
     if let Transport::Ud(deth) = transport {
-        writer.put(deth.encode());
+        writer.put(&deth.encode());
     }
     match body {
         Body::SendFirst
@@ -59,32 +40,25 @@ pub fn encode_headers(
         | Body::WriteLast
         | Body::ReadResponseMiddle => {}
         Body::SendLastImm(imm_dt) | Body::SendOnlyImm(imm_dt) | Body::WriteLastImm(imm_dt) => {
-            writer.put(imm_dt.encode());
+            writer.put(&imm_dt.encode());
         }
-        Body::SendLastInv(ieth) | Body::SendOnlyInv(ieth) => writer.put(ieth.encode()),
+        Body::SendLastInv(ieth) | Body::SendOnlyInv(ieth) => writer.put(&ieth.encode()),
         Body::WriteFirst(reth) | Body::WriteOnly(reth) | Body::ReadRequest(reth) => {
-            writer.put(reth.encode());
+            writer.put(&reth.encode());
         }
         Body::WriteOnlyImm(reth, imm_dt) => {
-            writer.put(reth.encode());
-            writer.put(imm_dt.encode());
+            writer.put(&reth.encode());
+            writer.put(&imm_dt.encode());
         }
         Body::ReadResponseFirst(aeth)
         | Body::ReadResponseLast(aeth)
         | Body::ReadResponseOnly(aeth)
-        | Body::Acknowledge(aeth) => writer.put(aeth.encode()),
+        | Body::Acknowledge(aeth) => writer.put(&aeth.encode()),
         Body::AtomicAcknowledge(aeth, atomic_ack_eth) => {
-            writer.put(aeth.encode());
-            writer.put(atomic_ack_eth.encode());
+            writer.put(&aeth.encode());
+            writer.put(&atomic_ack_eth.encode());
         }
-        Body::CompareSwap(atomic_eth) | Body::FetchAdd(atomic_eth) => writer.put(atomic_eth.encode()),
+        Body::CompareSwap(atomic_eth) | Body::FetchAdd(atomic_eth) => writer.put(&atomic_eth.encode()),
     }
-    let (need, have) = (writer.length, out.len());
-    match (out.get_mut(..need), writer.bytes.get(..need)) {
-        (Some(place), Some(headers)) => {
-            place.copy_from_slice(headers);
-            Ok(need)
-        }
-        _ => Err(EncodeError::BufferTooSmall { need, have }),
-    }
+    writer.finish()
 }

@@ -1,0 +1,208 @@
+//! Takes a captured packet apart, layer by layer, as far as it goes.
+//!
+//! Never fails and never panics: what is broken is kept as far as it was understood, together with the first
+//! thing that is wrong and where it stands in the frame. What a capture cut off is not called broken.
+//!
+//! RoCE v2 is taken apart by `rdmalab-wire`, what else an RDMA host sends by `etherparse`.
+
+mod malformed;
+mod network;
+
+use rdmalab_wire::ethernet::{ETHERTYPE_ARP, ETHERTYPE_IPV4, ETHERTYPE_IPV6};
+use rdmalab_wire::{
+    EthernetHeader, Fault, Frame, Ipv4Header, Ipv6Header, Layer, ParseError, RawPacket, UdpHeader, VlanTag,
+};
+
+use crate::record::{LinkType, Record};
+use etherparse::{ArpPacketSlice, Icmpv4Slice, Icmpv6Slice, TcpSlice};
+pub use malformed::{LayerName, Malformed};
+
+/// Frames whose type is less than this are IEEE 802.3: it is a length.
+const FIRST_ETHERTYPE: u16 = 0x0600;
+
+/// A captured packet, taken apart.
+#[derive(Clone, Debug)]
+pub struct Dissection<'a> {
+    /// The Ethernet header, if there is a whole one.
+    pub ethernet: Option<EthernetHeader>,
+    /// VLAN tags, the outer one first.
+    pub vlan: [Option<VlanTag>; 2],
+    /// The protocol behind the Ethernet header and the tags.
+    pub ethertype: Option<u16>,
+    /// The IP header, if there is a whole one.
+    pub network: Option<Network>,
+    /// The first thing that is wrong, unless it is that the capture cut the packet.
+    pub malformed: Option<Malformed>,
+    /// Whether the capture kept less of the packet than one needs to know all of it.
+    pub cut: bool,
+    pub(crate) content: Content<'a>,
+}
+
+/// An IP header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// IPv4.
+    V4 {
+        /// The header without its options.
+        header: Ipv4Header,
+        /// Its length with options, in bytes, as stated.
+        header_length: u8,
+    },
+    /// IPv6.
+    V6(Ipv6Header),
+}
+
+/// What a packet is in the end.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, on the stack; a box would allocate per packet")]
+pub(crate) enum Content<'a> {
+    /// Broken before that could be told.
+    Unknown,
+    /// A frame of a link type that is not taken apart.
+    Link(LinkType),
+    /// An Ethernet payload that is not taken apart. The length is in bytes.
+    Ethertype { ethertype: u16, length: usize },
+    /// An IEEE 802.3 frame: no ethertype but a length.
+    Ieee8023 { length: u16 },
+    /// Address resolution.
+    Arp(ArpPacketSlice<'a>),
+    /// A piece of an IP packet.
+    Fragment { protocol: u8, offset: usize, length: usize },
+    /// ICMP.
+    Icmp { icmp: Icmpv4Slice<'a>, length: usize },
+    /// ICMPv6, neighbour discovery in it.
+    Icmpv6 { icmp: Icmpv6Slice<'a>, length: usize },
+    /// TCP. The length is the payload's on the wire, in bytes.
+    Tcp { tcp: TcpSlice<'a>, length: usize },
+    /// UDP that is not RoCE v2.
+    Udp(UdpHeader),
+    /// RoCE v2.
+    Roce(Roce<'a>),
+    /// IP with a payload that is not taken apart.
+    Ip { protocol: u8, length: usize },
+}
+
+/// A RoCE v2 packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Roce<'a> {
+    /// The UDP header.
+    pub udp: UdpHeader,
+    /// The InfiniBand packet. Its error's offset counts from the start of the frame.
+    pub packet: RawPacket<'a>,
+    /// Length of the payload on the wire without the pad, in bytes; more than the packet's if cut.
+    pub payload_length: usize,
+    /// The verdict on its ICRC.
+    pub icrc: Icrc,
+}
+
+/// The verdict on an invariant CRC. Values are as the four bytes read on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Icrc {
+    /// It is what it should be.
+    Right,
+    /// It is not.
+    Wrong {
+        /// What the bytes of the packet ask for.
+        expected: u32,
+        /// What stands there.
+        found: u32,
+    },
+    /// Cannot be said: the capture does not hold the whole packet.
+    Cut,
+    /// Cannot be said: the IP or UDP header that it covers is broken.
+    Broken,
+}
+
+impl core::fmt::Display for Icrc {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Icrc::Right => f.write_str("icrc ok"),
+            Icrc::Wrong { expected, found } => {
+                write!(f, "icrc BAD expected {expected:08x} found {found:08x}")
+            }
+            Icrc::Cut => f.write_str("icrc ? (cut: snap length)"),
+            Icrc::Broken => f.write_str("icrc ? (broken headers)"),
+        }
+    }
+}
+
+impl<'a> Dissection<'a> {
+    /// Takes the packet of a record apart.
+    pub fn of(record: &Record<'a>) -> Dissection<'a> {
+        let mut dissection = Dissection {
+            ethernet: None,
+            vlan: [None; 2],
+            ethertype: None,
+            network: None,
+            malformed: None,
+            cut: false,
+            content: Content::Unknown,
+        };
+        let mut pass = Pass { dissection: &mut dissection, captured_in_part: record.is_cut() };
+        let result = match record.link_type {
+            LinkType::ETHERNET => pass.ethernet(record.data),
+            LinkType::RAW_IP | LinkType::IPV4 | LinkType::IPV6 => pass.ip(record.data, 0),
+            other => {
+                pass.dissection.content = Content::Link(other);
+                Ok(())
+            }
+        };
+        if let Err(malformed) = result {
+            pass.blame(malformed);
+        }
+        dissection
+    }
+
+    /// The RoCE v2 packet, if it is one.
+    pub fn roce(&self) -> Option<&Roce<'a>> {
+        match &self.content {
+            Content::Roce(roce) => Some(roce),
+            _ => None,
+        }
+    }
+}
+
+/// One pass over a packet.
+struct Pass<'d, 'a> {
+    dissection: &'d mut Dissection<'a>,
+    captured_in_part: bool,
+}
+
+impl<'a> Pass<'_, 'a> {
+    /// Notes the first thing that is wrong; that bytes are missing is the capture's doing if it cut the packet.
+    fn blame(&mut self, malformed: Malformed) {
+        if self.captured_in_part && matches!(malformed.fault, Fault::Truncated { .. }) {
+            self.dissection.cut = true;
+        } else if self.dissection.malformed.is_none() {
+            self.dissection.malformed = Some(malformed);
+        }
+    }
+
+    fn ethernet(&mut self, bytes: &'a [u8]) -> Result<(), Malformed> {
+        self.dissection.ethernet = bytes.first_chunk().map(EthernetHeader::decode);
+        let frame = Frame::parse(bytes)?;
+        self.dissection.vlan = frame.vlan;
+        self.dissection.ethertype = Some(frame.ethertype);
+        let length = frame.network.len();
+        self.dissection.content = match frame.ethertype {
+            ETHERTYPE_IPV4 => return self.ipv4(frame.network, frame.network_offset),
+            ETHERTYPE_IPV6 => return self.ipv6(frame.network, frame.network_offset),
+            ETHERTYPE_ARP => Content::Arp(
+                ArpPacketSlice::from_slice(frame.network)
+                    .map_err(|error| Malformed::length("ARP", frame.network_offset, &error))?,
+            ),
+            length @ ..FIRST_ETHERTYPE => Content::Ieee8023 { length },
+            ethertype => Content::Ethertype { ethertype, length },
+        };
+        Ok(())
+    }
+
+    /// By the version, where nothing in front tells it.
+    fn ip(&mut self, bytes: &'a [u8], at: usize) -> Result<(), Malformed> {
+        match bytes.first().map(|first| first >> 4) {
+            Some(6) => self.ipv6(bytes, at),
+            Some(4) | None => self.ipv4(bytes, at),
+            Some(version) => Err(ParseError::bad_value(Layer::Ipv4, at, "version", version.into()).into()),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! From the IP header on.
+//!
+//! Lengths that IP and UDP state are told apart from what is there: a captured packet may be cut, a broken
+//! one may lie.
+
+use etherparse::err::{ipv6_exts, tcp};
+use etherparse::{Icmpv4Slice, Icmpv6Slice, IpNumber, Ipv6ExtensionsSlice, TcpSlice};
+use rdmalab_wire::{
+    Bth, Datagram, Ipv4Header, Ipv6Header, Layer, Opcode, ParseError, ROCE_V2_PORT, RawPacket, UdpHeader,
+};
+
+use super::{Content, Icrc, Malformed, Network, Pass, Roce};
+
+/// The ICRC's length in bytes.
+const ICRC: usize = 4;
+/// Lowest legal value of IPv4's header length field.
+const IPV4_WORDS: u8 = 5;
+
+/// An IP payload: where it is, and how long it is said to be.
+struct Payload<'a> {
+    /// The IP packet it is in, from the IP header to the end of the frame.
+    ip: &'a [u8],
+    /// Where that begins, in bytes from the start of the frame.
+    ip_at: usize,
+    /// The bytes of it that are there.
+    bytes: &'a [u8],
+    /// Its length by the IP header, in bytes.
+    stated: usize,
+    /// Where it begins, in bytes from the start of the frame.
+    at: usize,
+}
+
+impl<'a> Pass<'_, 'a> {
+    pub(super) fn ipv4(&mut self, bytes: &'a [u8], at: usize) -> Result<(), Malformed> {
+        let Some(fixed) = bytes.first_chunk() else {
+            return Err(ParseError::truncated(Layer::Ipv4, at, Ipv4Header::LENGTH, bytes.len()).into());
+        };
+        let header = Ipv4Header::decode(fixed);
+        let (version, words) = (fixed[0] >> 4, fixed[0] & 0xf);
+        if version != 4 {
+            return Err(ParseError::bad_value(Layer::Ipv4, at, "version", version.into()).into());
+        }
+        let header_length = words * 4;
+        self.dissection.network = Some(Network::V4 { header, header_length });
+        if words < IPV4_WORDS {
+            return Err(ParseError::bad_value(Layer::Ipv4, at, "header length", words.into()).into());
+        }
+        let (header_length, total) = (usize::from(header_length), usize::from(header.total_length));
+        let Some(stated) = total.checked_sub(header_length) else {
+            return Err(ParseError::bad_value(Layer::Ipv4, at + 2, "total length", total as u64).into());
+        };
+        if total > bytes.len() {
+            self.blame(ParseError::truncated(Layer::Ipv4, at, total, bytes.len()).into());
+        }
+        let present = bytes.get(header_length..total.min(bytes.len())).unwrap_or_default();
+        let payload = Payload { ip: bytes, ip_at: at, bytes: present, stated, at: at + header_length };
+        if header.more_fragments || header.fragment_offset != 0 {
+            let offset = usize::from(header.fragment_offset) * 8;
+            self.dissection.content = Content::Fragment { protocol: header.protocol, offset, length: stated };
+            return Ok(());
+        }
+        self.transport(header.protocol, &payload)
+    }
+
+    pub(super) fn ipv6(&mut self, bytes: &'a [u8], at: usize) -> Result<(), Malformed> {
+        let Some(fixed) = bytes.first_chunk() else {
+            return Err(ParseError::truncated(Layer::Ipv6, at, Ipv6Header::LENGTH, bytes.len()).into());
+        };
+        let header = Ipv6Header::decode(fixed);
+        let version = fixed[0] >> 4;
+        if version != 6 {
+            return Err(ParseError::bad_value(Layer::Ipv6, at, "version", version.into()).into());
+        }
+        self.dissection.network = Some(Network::V6(header));
+        let stated = usize::from(header.payload_length);
+        let (total, start) = (Ipv6Header::LENGTH + stated, at + Ipv6Header::LENGTH);
+        if total > bytes.len() {
+            self.blame(ParseError::truncated(Layer::Ipv6, at, total, bytes.len()).into());
+        }
+        let present = bytes.get(Ipv6Header::LENGTH..total.min(bytes.len())).unwrap_or_default();
+        let (extensions, protocol, rest) =
+            Ipv6ExtensionsSlice::from_slice(IpNumber(header.next_header), present).map_err(|error| {
+                let layer = "IPv6 extension";
+                match error {
+                    ipv6_exts::HeaderSliceError::Len(error) => {
+                        Malformed::length(layer, start + error.layer_start_offset, &error)
+                    }
+                    ipv6_exts::HeaderSliceError::Content(_) => {
+                        Malformed::bad_value(layer, start, "next header", header.next_header.into())
+                    }
+                }
+            })?;
+        let length = present.len() - rest.len();
+        let stated = stated.saturating_sub(length);
+        let payload = Payload { ip: bytes, ip_at: at, bytes: rest, stated, at: start + length };
+        if extensions.is_fragmenting_payload() {
+            // Where in the packet the piece belongs is left to those who put it together.
+            self.dissection.content =
+                Content::Fragment { protocol: protocol.0, offset: 0, length: payload.stated };
+            return Ok(());
+        }
+        self.transport(protocol.0, &payload)
+    }
+
+    fn transport(&mut self, protocol: u8, payload: &Payload<'a>) -> Result<(), Malformed> {
+        let &Payload { bytes, stated, at, .. } = payload;
+        self.dissection.content = match IpNumber(protocol) {
+            IpNumber::UDP => return self.udp(payload),
+            IpNumber::TCP => {
+                let tcp = TcpSlice::from_slice(bytes).map_err(|error| match error {
+                    tcp::HeaderSliceError::Len(error) => Malformed::length("TCP", at, &error),
+                    tcp::HeaderSliceError::Content(tcp::HeaderError::DataOffsetTooSmall { data_offset }) => {
+                        Malformed::bad_value("TCP", at + 12, "data offset", data_offset.into())
+                    }
+                })?;
+                let length = stated.saturating_sub(tcp.header_slice().len());
+                Content::Tcp { tcp, length }
+            }
+            IpNumber::ICMP => {
+                let icmp =
+                    Icmpv4Slice::from_slice(bytes).map_err(|error| Malformed::length("ICMP", at, &error))?;
+                Content::Icmp { length: stated.saturating_sub(icmp.header_len()), icmp }
+            }
+            IpNumber::IPV6_ICMP => {
+                let icmp = Icmpv6Slice::from_slice(bytes)
+                    .map_err(|error| Malformed::length("ICMPv6", at, &error))?;
+                Content::Icmpv6 { length: stated.saturating_sub(icmp.header_len()), icmp }
+            }
+            IpNumber(protocol) => Content::Ip { protocol, length: stated },
+        };
+        Ok(())
+    }
+
+    fn udp(&mut self, payload: &Payload<'a>) -> Result<(), Malformed> {
+        let &Payload { bytes, stated, at, .. } = payload;
+        let Some((header, behind)) = bytes.split_first_chunk() else {
+            return Err(ParseError::truncated(Layer::Udp, at, UdpHeader::LENGTH, bytes.len()).into());
+        };
+        let udp = UdpHeader::decode(header);
+        let length = usize::from(udp.length);
+        if length < UdpHeader::LENGTH || length > stated {
+            self.blame(ParseError::bad_value(Layer::Udp, at + 4, "length", length as u64).into());
+        }
+        if udp.destination_port != ROCE_V2_PORT {
+            self.dissection.content = Content::Udp(udp);
+            return Ok(());
+        }
+        // Where the length lies, IP's is the better guess.
+        let length = if (UdpHeader::LENGTH..=stated).contains(&length) { length } else { stated };
+        let length = length.saturating_sub(UdpHeader::LENGTH);
+        let ib = behind.get(..length).unwrap_or(behind);
+        self.roce(udp, ib, length, payload);
+        Ok(())
+    }
+
+    /// `length` is what the packet has on the wire, from the base header to the ICRC.
+    fn roce(&mut self, udp: UdpHeader, ib: &'a [u8], length: usize, payload: &Payload<'a>) {
+        let at = payload.at + UdpHeader::LENGTH;
+        let mut packet = RawPacket::parse(ib);
+        packet.error = packet.error.map(|error| error.behind(at));
+        let mut payload_length = packet.payload.len();
+        let icrc = if ib.len() < length {
+            // Nothing behind the headers tells payload, pad and ICRC apart.
+            let headers =
+                Bth::LENGTH + packet.opcode.and_then(Opcode::row).map_or(0, |row| row.headers.length());
+            let pad = packet.bth.map_or(0, |bth| usize::from(bth.pad_count));
+            payload_length = length.saturating_sub(headers + pad + ICRC);
+            packet.payload = ib.get(headers..).unwrap_or_default();
+            packet.payload = packet.payload.get(..payload_length).unwrap_or(packet.payload);
+            (packet.pad, packet.icrc) = (&[], None);
+            packet.error = packet.error.filter(|_| ib.len() < headers);
+            if self.captured_in_part { Icrc::Cut } else { Icrc::Broken }
+        } else {
+            match Datagram::parse(payload.ip) {
+                Ok(datagram) => {
+                    // Read as the wire has it, least significant byte first.
+                    let expected = datagram.icrc_expected().swap_bytes();
+                    let found = datagram.icrc_found().swap_bytes();
+                    if expected == found { Icrc::Right } else { Icrc::Wrong { expected, found } }
+                }
+                Err(error) => {
+                    self.blame(error.behind(payload.ip_at).into());
+                    Icrc::Broken
+                }
+            }
+        };
+        if let Some(error) = packet.error {
+            self.blame(error.into());
+        }
+        self.dissection.content = Content::Roce(Roce { udp, packet, payload_length, icrc });
+    }
+}

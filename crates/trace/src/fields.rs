@@ -1,0 +1,177 @@
+//! The fields of a packet by Wireshark's names; where Wireshark has none, ours, which begin with `rdmalab.`.
+//!
+//! One walk over a dissection names every field once, in the order of the wire. Values are printed as
+//! Wireshark prints them, so that programs that read one can read the other.
+
+mod roce;
+mod upper;
+
+use core::fmt;
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+use rdmalab_wire::EthernetAddress;
+
+use crate::dissect::{Content, Dissection, Network};
+use crate::line::since_first;
+use crate::record::{Direction, Record};
+
+/// The value of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// A number that is printed in decimal.
+    Number(u64),
+    /// A number of more bits than JSON's readers keep, printed in decimal.
+    Wide(u64),
+    /// A number that is printed in hexadecimal with so many digits.
+    Hex(u64, u8),
+    /// A flag, 0 or 1.
+    Flag(bool),
+    /// Nanoseconds that are printed as seconds with nine decimals.
+    Time(i128),
+    /// An Ethernet address.
+    Ethernet(EthernetAddress),
+    /// An IPv4 address.
+    Ipv4(Ipv4Addr),
+    /// An IPv6 address.
+    Ipv6(Ipv6Addr),
+    /// Bytes, printed in hexadecimal with colons between.
+    Bytes(&'a [u8]),
+    /// Text.
+    Text(&'a str),
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Value::Number(number) | Value::Wide(number) => number.fmt(f),
+            Value::Hex(number, digits) => write!(f, "0x{number:0width$x}", width = usize::from(digits)),
+            Value::Flag(flag) => u8::from(flag).fmt(f),
+            Value::Time(nanoseconds) => {
+                let sign = if nanoseconds < 0 { "-" } else { "" };
+                let size = nanoseconds.unsigned_abs();
+                write!(f, "{sign}{}.{:09}", size / 1_000_000_000, size % 1_000_000_000)
+            }
+            Value::Ethernet(address) => address.fmt(f),
+            Value::Ipv4(address) => address.fmt(f),
+            Value::Ipv6(address) => address.fmt(f),
+            Value::Bytes(bytes) => {
+                let mut separator = "";
+                bytes.iter().try_for_each(|byte| {
+                    let result = write!(f, "{separator}{byte:02x}");
+                    separator = ":";
+                    result
+                })
+            }
+            Value::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Who is told of the fields; stops the walk by an error.
+pub(crate) type Visitor<'v, E> = &'v mut dyn FnMut(&'static str, Value<'_>) -> Result<(), E>;
+
+/// Names every field of a packet.
+pub(crate) fn walk<E>(
+    record: &Record<'_>,
+    dissection: &Dissection<'_>,
+    first: Option<i128>,
+    each: Visitor<'_, E>,
+) -> Result<(), E> {
+    frame(record, first, each)?;
+    link(dissection, each)?;
+    match &dissection.network {
+        Some(Network::V4 { header, header_length }) => {
+            each("ip.version", Value::Number(4))?;
+            each("ip.hdr_len", Value::Number(u64::from(*header_length)))?;
+            each("ip.dsfield.dscp", Value::Number(header.dscp.into()))?;
+            each("ip.dsfield.ecn", Value::Number(header.ecn.bits().into()))?;
+            each("ip.len", Value::Number(header.total_length.into()))?;
+            each("ip.id", Value::Hex(header.identification.into(), 4))?;
+            each("ip.flags.rb", Value::Flag(header.reserved_flag))?;
+            each("ip.flags.df", Value::Flag(header.dont_fragment))?;
+            each("ip.flags.mf", Value::Flag(header.more_fragments))?;
+            each("ip.frag_offset", Value::Number(u64::from(header.fragment_offset) * 8))?;
+            each("ip.ttl", Value::Number(header.ttl.into()))?;
+            each("ip.proto", Value::Number(header.protocol.into()))?;
+            each("ip.checksum", Value::Hex(header.checksum.into(), 4))?;
+            each("ip.src", Value::Ipv4(header.source))?;
+            each("ip.dst", Value::Ipv4(header.destination))?;
+        }
+        Some(Network::V6(header)) => {
+            each("ipv6.version", Value::Number(6))?;
+            each("ipv6.tclass.dscp", Value::Number(header.dscp.into()))?;
+            each("ipv6.tclass.ecn", Value::Number(header.ecn.bits().into()))?;
+            each("ipv6.flow", Value::Hex(header.flow_label.into(), 6))?;
+            each("ipv6.plen", Value::Number(header.payload_length.into()))?;
+            each("ipv6.nxt", Value::Number(header.next_header.into()))?;
+            each("ipv6.hlim", Value::Number(header.hop_limit.into()))?;
+            each("ipv6.src", Value::Ipv6(header.source))?;
+            each("ipv6.dst", Value::Ipv6(header.destination))?;
+        }
+        None => {}
+    }
+    match &dissection.content {
+        Content::Roce(packet) => roce::walk(packet, each)?,
+        content => upper::walk(content, each)?,
+    }
+    if dissection.cut {
+        each("rdmalab.cut", Value::Flag(true))?;
+    }
+    match &dissection.malformed {
+        Some(malformed) => each("rdmalab.malformed", Value::Text(&malformed.to_string())),
+        None => Ok(()),
+    }
+}
+
+fn frame<E>(record: &Record<'_>, first: Option<i128>, each: Visitor<'_, E>) -> Result<(), E> {
+    each("frame.number", Value::Number(record.frame))?;
+    if let Some(time) = record.time {
+        each("frame.time_epoch", Value::Time(time))?;
+    }
+    if let Some(time) = since_first(record, first) {
+        each("frame.time_relative", Value::Time(time))?;
+    }
+    each("frame.len", Value::Number(record.original_length.into()))?;
+    each("frame.cap_len", Value::Number(record.data.len() as u64))?;
+    if let Some(name) = record.interface_name {
+        each("frame.interface_id", Value::Number(record.interface.into()))?;
+        each("frame.interface_name", Value::Text(name))?;
+    }
+    match record.direction {
+        Some(Direction::In) => each("frame.packet_flags_direction", Value::Hex(1, 8))?,
+        Some(Direction::Out) => each("frame.packet_flags_direction", Value::Hex(2, 8))?,
+        None => {}
+    }
+    // A name may stand only once in an object: several comments are one text of several lines.
+    let mut comments = record.comments;
+    if let Some(first) = comments.next() {
+        let text = comments.fold(first.into_owned(), |text, comment| text + "\n" + &comment);
+        each("frame.comment", Value::Text(&text))?;
+    }
+    Ok(())
+}
+
+fn link<E>(dissection: &Dissection<'_>, each: Visitor<'_, E>) -> Result<(), E> {
+    if let Some(header) = &dissection.ethernet {
+        each("eth.dst", Value::Ethernet(header.destination))?;
+        each("eth.src", Value::Ethernet(header.source))?;
+    }
+    // Wireshark gives both tags one name; the inner one keeps it here.
+    let [outer, inner] = &dissection.vlan;
+    let (outer, inner) = if inner.is_some() { (outer, inner) } else { (&None, outer) };
+    if let Some(tag) = outer {
+        each("rdmalab.outer_vlan.priority", Value::Number(tag.priority.into()))?;
+        each("rdmalab.outer_vlan.dei", Value::Flag(tag.drop_eligible))?;
+        each("rdmalab.outer_vlan.id", Value::Number(tag.id.into()))?;
+    }
+    if let Some(tag) = inner {
+        each("vlan.priority", Value::Number(tag.priority.into()))?;
+        each("vlan.dei", Value::Flag(tag.drop_eligible))?;
+        each("vlan.id", Value::Number(tag.id.into()))?;
+    }
+    match (dissection.ethertype, inner) {
+        (Some(ethertype), None) => each("eth.type", Value::Hex(ethertype.into(), 4)),
+        (Some(ethertype), Some(_)) => each("vlan.etype", Value::Hex(ethertype.into(), 4)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,16 @@
+//! The wire crate, judged from outside: by captures of real peers, by a second implementation of the CRC, by
+//! random bytes and by broken ones.
+
+mod arbitrary_bytes;
+mod captures;
+mod datagram;
+mod frame;
+mod icrc;
+mod lines;
+mod opcodes;
+mod reserved_bits;
+mod round_trips;
+mod truncation;
+
+mod generate;
+mod pcap;

@@ -1,0 +1,4 @@
+//! The program `rdmalab`.
+#![forbid(unsafe_code)]
+
+fn main() {}

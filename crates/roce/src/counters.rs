@@ -1,0 +1,92 @@
+//! What an endpoint counts.
+
+/// Why a received packet was dropped without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Discard {
+    /// Not a well-formed RoCE v2 packet.
+    Malformed,
+    /// An opcode that is reserved, or of a transport that is not supported.
+    Opcode,
+    /// No queue pair has that number.
+    UnknownQueuePair,
+    /// The queue pair's state takes no packets of this kind.
+    State,
+    /// It does not come from the queue pair's peer, or is not for its address.
+    Address,
+    /// The partition key does not match.
+    PartitionKey,
+    /// The ICRC is wrong.
+    Icrc,
+    /// A response to nothing that is outstanding: late, repeated, or never asked for.
+    UnexpectedResponse,
+    /// A packet ahead of a gap that the peer has been told of.
+    OutOfSequence,
+    /// A repeated READ or atomic that is not remembered, or too many of them at once.
+    NotReplayed,
+}
+
+impl Discard {
+    /// All reasons, in the order in which a packet is checked.
+    pub const ALL: [Self; 10] = [
+        Self::Malformed,
+        Self::Opcode,
+        Self::UnknownQueuePair,
+        Self::State,
+        Self::Address,
+        Self::PartitionKey,
+        Self::Icrc,
+        Self::UnexpectedResponse,
+        Self::OutOfSequence,
+        Self::NotReplayed,
+    ];
+}
+
+/// Counts of an endpoint. Names that Linux' rxe has too mean the same there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets sent.
+    pub sent_pkts: u64,
+    /// Packets received that belong to a queue pair and have a right ICRC.
+    pub rcvd_pkts: u64,
+    /// Requests received again.
+    pub duplicate_request: u64,
+    /// Requests ahead of the expected PSN.
+    pub out_of_seq_request: u64,
+    /// RNR NAKs sent.
+    pub send_rnr_err: u64,
+    /// RNR NAKs received.
+    pub rcvd_rnr_err: u64,
+    /// PSN sequence error NAKs sent.
+    pub send_seq_err: u64,
+    /// PSN sequence error NAKs received.
+    pub rcvd_seq_err: u64,
+    /// NAKs sent that end the connection.
+    pub send_fatal_nak: u64,
+    /// Lost responses noticed by a later one.
+    pub implied_nak: u64,
+    /// Local ACK timeouts.
+    pub local_ack_timeout: u64,
+    /// Request packets sent again.
+    pub retransmitted_pkts: u64,
+    /// Requests given up after all retries.
+    pub retry_exceeded_err: u64,
+    /// Requests given up since the peer was never ready.
+    pub retry_rnr_exceeded_err: u64,
+    /// Packets dropped, by reason, in the order of [`Discard::ALL`].
+    pub discarded: [u64; Discard::ALL.len()],
+    /// Events lost because nobody took them out.
+    pub lost_events: u64,
+}
+
+impl Counters {
+    pub(crate) fn discard(&mut self, reason: Discard) {
+        if let Some(count) = self.discarded.get_mut(reason as usize) {
+            *count += 1;
+        }
+    }
+
+    /// How many packets were dropped for a reason.
+    pub fn discarded(&self, reason: Discard) -> u64 {
+        self.discarded.get(reason as usize).copied().unwrap_or(0)
+    }
+}

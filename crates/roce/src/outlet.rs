@@ -1,0 +1,57 @@
+//! The way out of a queue pair: headers, payload, pad and ICRC are put into the batch here, and nowhere else.
+
+use rdmalab_wire::{Body, Bth, NetworkHeader, Transport, encode_headers, pad_count};
+
+use crate::batch::Batch;
+
+/// Bytes of an ICRC.
+const ICRC: usize = 4;
+
+/// Where one queue pair puts its packets during a poll.
+pub(crate) struct Outlet<'a> {
+    pub(crate) batch: &'a mut Batch,
+    pub(crate) network: &'a NetworkHeader,
+    /// IPv4 identification of the last packet; zero is never used, as real peers do it.
+    pub(crate) identification: &'a mut u16,
+    /// Packets sent since the outlet was made.
+    pub(crate) sent: u64,
+    /// How many of them had been sent before.
+    pub(crate) repeated: u64,
+}
+
+impl Outlet<'_> {
+    pub(crate) fn is_full(&self) -> bool {
+        self.batch.is_full()
+    }
+
+    /// Builds one packet. `fill` puts the payload where it belongs; if it fails, nothing is sent.
+    ///
+    /// The caller makes sure that the batch is not full.
+    pub(crate) fn send<E>(
+        &mut self,
+        bth: &Bth,
+        body: &Body,
+        payload: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(space) = self.batch.space() else { return Ok(()) };
+        let start = self.network.length();
+        let Some(ib) = space.get_mut(start..) else { return Ok(()) };
+        let Ok(headers) = encode_headers(bth, &Transport::Rc, body, payload, ib) else { return Ok(()) };
+        let pad = pad_count(payload);
+        let end = headers + payload + pad;
+        let Some(data) = ib.get_mut(headers..end) else { return Ok(()) };
+        let (data, padding) = data.split_at_mut(payload);
+        fill(data)?;
+        padding.fill(0);
+
+        *self.identification = self.identification.wrapping_add(1).max(1);
+        let length = start + end + ICRC;
+        let Some(packet) = space.get_mut(..length) else { return Ok(()) };
+        if self.network.finish(packet, *self.identification).is_ok() {
+            self.batch.commit(length);
+            self.sent += 1;
+        }
+        Ok(())
+    }
+}

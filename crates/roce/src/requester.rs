@@ -1,0 +1,324 @@
+//! The requester: turns work requests into packets and takes back what the peer answers.
+//!
+//! Requests sit in the send queue, oldest first. Those that have been started have a [`Flight`] beside them, with the
+//! PSNs they take. A cursor says which packet goes out next; go-back-N sets it back to the oldest unacknowledged
+//! packet, which is always in the oldest request, so going back costs nothing.
+//!
+//! Invariants: `flights` belong to the first requests of the queue, in order, with PSNs that join without a gap;
+//! `unacknowledged` lies in the oldest flight or equals `next_psn`; the cursor never stands on a packet that is
+//! acknowledged.
+
+mod responses;
+mod retry;
+mod segment;
+
+use alloc::collections::VecDeque;
+
+use rdmalab_verbs::{
+    Access, Completion, CompletionKind, CompletionStatus, Context, LocalFault, Operation, PostError,
+    SendFlags, SendQueue, SendRequest,
+};
+use rdmalab_wire::{Bth, Psn, Qpn};
+
+use crate::event::{Event, RetryCause};
+use crate::outlet::Outlet;
+use crate::queue_pair::{Owner, Settings};
+use crate::requester::retry::Retry;
+
+/// PSNs that may be outstanding at once: beyond them a duplicate could not be told from a new packet.
+const MAX_OUTSTANDING: u32 = (1 << 23) - 1;
+/// Longest message, the specification's limit.
+const MAX_MESSAGE: u32 = 1 << 31;
+
+/// The PSNs of a request that was started.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    first: Psn,
+    /// How many it takes.
+    packets: u32,
+    /// Responses received, for READs and atomics.
+    received: u32,
+    /// `received` when the request was last sent: the next response may begin anew.
+    requested: u32,
+}
+
+/// The packet to be sent next: in the request `place` behind the oldest, the `packet`-th.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cursor {
+    place: usize,
+    packet: u32,
+}
+
+/// The queue pair cannot go on: the oldest request ends with this status, and everything else is flushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Failure(pub(crate) CompletionStatus);
+
+#[derive(Debug)]
+pub(crate) struct Requester {
+    queue: SendQueue,
+    flights: VecDeque<Flight>,
+    /// First PSN of the next request to be started.
+    next_psn: Psn,
+    /// The oldest PSN that is not acknowledged.
+    unacknowledged: Psn,
+    /// One behind the last PSN ever sent, or asked for by a READ.
+    sent_end: Psn,
+    cursor: Cursor,
+    /// READs and atomics among the flights.
+    reads: u32,
+    /// Packets sent since the last one that asked for an acknowledgement.
+    silent: u32,
+    /// A local element of the request under the cursor is bad: wait until it is the oldest, then fail it.
+    blocked: bool,
+    retry: Retry,
+}
+
+impl Requester {
+    pub(crate) fn new(requests: u32, elements: u32) -> Self {
+        Self {
+            queue: SendQueue::new(requests, elements),
+            flights: VecDeque::with_capacity(requests as usize),
+            next_psn: Psn::default(),
+            unacknowledged: Psn::default(),
+            sent_end: Psn::default(),
+            cursor: Cursor::default(),
+            reads: 0,
+            silent: 0,
+            blocked: false,
+            retry: Retry::default(),
+        }
+    }
+
+    /// Makes it ready to send from a PSN on.
+    pub(crate) fn start(&mut self, psn: Psn, settings: &Settings) {
+        (self.next_psn, self.unacknowledged, self.sent_end) = (psn, psn, psn);
+        self.retry = Retry::new(settings);
+    }
+
+    /// Forgets everything, without completions.
+    pub(crate) fn reset(&mut self) {
+        while self.queue.pop().is_some() {}
+        self.flights.clear();
+        self.cursor = Cursor::default();
+        (self.reads, self.silent, self.blocked) = (0, 0, false);
+        self.retry = Retry::default();
+    }
+
+    pub(crate) fn post(&mut self, request: &SendRequest<'_>, settings: &Settings) -> Result<(), PostError> {
+        if request.operation.is_read_or_atomic() && settings.max_reads == 0 {
+            return Err(PostError::NoReadsNegotiated);
+        }
+        let most = (u64::from(MAX_OUTSTANDING) * settings.mtu.bytes() as u64).min(u64::from(MAX_MESSAGE));
+        self.queue.push(request, most as u32)
+    }
+
+    /// Whether everything that was started is done.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.flights.is_empty()
+    }
+
+    /// Whether a packet could go out now. `starts` says whether new requests may be begun.
+    pub(crate) fn may_send(&self, settings: &Settings, starts: bool) -> bool {
+        if self.retry.wait.is_some() || (self.blocked && self.cursor.place > 0) {
+            return false;
+        }
+        let (psn, packets) = match self.flights.get(self.cursor.place) {
+            Some(flight) => (flight.first.add(self.cursor.packet), 0),
+            None if !starts => return false,
+            None => {
+                let Some((work, _)) = self.queue.get(self.cursor.place) else { return false };
+                if work.flags.contains(SendFlags::FENCE) && self.reads > 0 {
+                    return false;
+                }
+                if work.operation.is_read_or_atomic() && self.reads >= u32::from(settings.max_reads) {
+                    return false;
+                }
+                (self.next_psn, segment::packets(&work, settings.mtu))
+            }
+        };
+        let outstanding = psn.distance(self.unacknowledged).max(0) as u32;
+        outstanding < settings.window && outstanding + packets <= MAX_OUTSTANDING
+    }
+
+    /// Sends the packet under the cursor; [`may_send`](Self::may_send) said that it may go.
+    pub(crate) fn send(
+        &mut self,
+        context: &Context,
+        now: u64,
+        settings: &Settings,
+        outlet: &mut Outlet<'_>,
+    ) -> Result<(), Failure> {
+        match self.send_packet(context, now, settings, outlet) {
+            Ok(()) => Ok(()),
+            // Older requests must complete first; then the same packet fails again, for good.
+            Err(_) if self.cursor.place > 0 => {
+                self.blocked = true;
+                Ok(())
+            }
+            Err(_) => Err(Failure(CompletionStatus::LocalProtectionError)),
+        }
+    }
+
+    fn send_packet(
+        &mut self,
+        context: &Context,
+        now: u64,
+        settings: &Settings,
+        outlet: &mut Outlet<'_>,
+    ) -> Result<(), LocalFault> {
+        let Cursor { place, packet } = self.cursor;
+        let Some((work, elements)) = self.queue.get(place) else { return Ok(()) };
+        let read_or_atomic = work.operation.is_read_or_atomic();
+        let is_new = place == self.flights.len();
+        if is_new {
+            let access = if read_or_atomic { Access::LOCAL_WRITE } else { Access::empty() };
+            context.check_local(settings.protection_domain, elements, access)?;
+            let packets = segment::packets(&work, settings.mtu);
+            self.flights.push_back(Flight { first: self.next_psn, packets, received: 0, requested: 0 });
+            self.next_psn = self.next_psn.add(packets);
+            self.reads += u32::from(read_or_atomic);
+        }
+        let Some(flight) = self.flights.get_mut(place) else { return Ok(()) };
+
+        let packet = if read_or_atomic { flight.received } else { packet };
+        let segment = segment::segment(&work, settings.mtu, packet, flight.packets);
+        let psn = flight.first.add(packet);
+        let end = if read_or_atomic { flight.first.add(flight.packets) } else { psn.next() };
+        // An acknowledgement must be asked for before the window closes, or both sides would wait.
+        let closes = end.distance(self.unacknowledged) >= settings.window as i32;
+        let asks = segment.last || closes || self.silent + 1 >= settings.ack_interval;
+
+        let bth = Bth {
+            solicited: segment.solicited,
+            ack_request: asks,
+            partition_key: settings.partition_key,
+            ..Bth::new(settings.destination, psn)
+        };
+        outlet.send(&bth, &segment.body, segment.payload, |data| {
+            context.gather(settings.protection_domain, elements, segment.offset, data)
+        })?;
+
+        if read_or_atomic {
+            flight.requested = flight.received;
+        }
+        if psn.distance(self.sent_end) < 0 {
+            outlet.repeated += 1;
+        }
+        if end.distance(self.sent_end) > 0 {
+            self.sent_end = end;
+        }
+        self.silent = if asks { 0 } else { self.silent + 1 };
+        self.cursor = if segment.last {
+            Cursor { place: place + 1, packet: 0 }
+        } else {
+            Cursor { place, packet: packet + 1 }
+        };
+        self.retry.arm(now, settings);
+        Ok(())
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<u64> {
+        self.retry.next()
+    }
+
+    /// Does what is due by now.
+    pub(crate) fn handle_timeout(&mut self, now: u64, owner: &mut Owner<'_>) -> Result<(), Failure> {
+        if self.retry.wait.is_some_and(|until| until <= now) {
+            self.retry.wait = None;
+        }
+        if self.retry.deadline.is_some_and(|deadline| deadline <= now) {
+            owner.counters.local_ack_timeout += 1;
+            self.go_back(RetryCause::Timeout, owner)?;
+        }
+        Ok(())
+    }
+
+    /// Goes back to the oldest unacknowledged packet, if the budget allows.
+    fn go_back(&mut self, cause: RetryCause, owner: &mut Owner<'_>) -> Result<(), Failure> {
+        if cause != RetryCause::RnrNak && !self.retry.take() {
+            owner.counters.retry_exceeded_err += 1;
+            return Err(Failure(CompletionStatus::RetryExceeded));
+        }
+        owner.event(Event::Retry { queue_pair: owner.number, psn: self.unacknowledged, cause });
+        self.retry.deadline = None;
+        self.retry.restarted = Some(self.unacknowledged);
+        self.cursor = Cursor::default();
+        self.skip_acknowledged();
+        (self.silent, self.blocked) = (0, false);
+        Ok(())
+    }
+
+    /// Keeps the cursor behind what is acknowledged of the oldest request.
+    fn skip_acknowledged(&mut self) {
+        if self.cursor.place == 0
+            && let Some(oldest) = self.flights.front()
+        {
+            let done = self.unacknowledged.distance(oldest.first).max(0) as u32;
+            self.cursor.packet = self.cursor.packet.max(done);
+        }
+    }
+
+    /// Ends the oldest request.
+    fn complete(
+        &mut self,
+        context: &mut Context,
+        number: Qpn,
+        settings: &Settings,
+        status: CompletionStatus,
+    ) {
+        if let Some(flight) = self.flights.pop_front() {
+            self.unacknowledged = flight.first.add(flight.packets);
+            self.cursor = match self.cursor.place {
+                0 => Cursor::default(),
+                place => Cursor { place: place - 1, packet: self.cursor.packet },
+            };
+        }
+        let Some(work) = self.queue.pop() else { return };
+        self.reads = self.reads.saturating_sub(u32::from(work.operation.is_read_or_atomic()));
+        if status == CompletionStatus::Success && !work.flags.contains(SendFlags::SIGNALED) {
+            return;
+        }
+        let (kind, length) = match work.operation {
+            Operation::Send | Operation::SendWithImmediate(_) => (CompletionKind::Send, 0),
+            Operation::RdmaWrite(_) | Operation::RdmaWriteWithImmediate(..) => (CompletionKind::RdmaWrite, 0),
+            Operation::RdmaRead(_) => (CompletionKind::RdmaRead, work.length),
+            Operation::CompareAndSwap { .. } => (CompletionKind::CompareAndSwap, work.length),
+            Operation::FetchAndAdd { .. } => (CompletionKind::FetchAndAdd, work.length),
+        };
+        let length = if status == CompletionStatus::Success { length } else { 0 };
+        context.complete(
+            settings.send_queue,
+            Completion {
+                id: work.id,
+                status,
+                kind,
+                length,
+                immediate: None,
+                queue_pair: number,
+                solicited: false,
+            },
+        );
+    }
+
+    /// Ends the oldest request with a status, and all others as flushed.
+    pub(crate) fn fail(
+        &mut self,
+        context: &mut Context,
+        number: Qpn,
+        settings: &Settings,
+        status: CompletionStatus,
+    ) {
+        if !self.queue.is_empty() {
+            self.complete(context, number, settings, status);
+        }
+        self.flush(context, number, settings);
+    }
+
+    /// Ends all requests as flushed.
+    pub(crate) fn flush(&mut self, context: &mut Context, number: Qpn, settings: &Settings) {
+        while !self.queue.is_empty() {
+            self.complete(context, number, settings, CompletionStatus::WorkRequestFlushed);
+        }
+        self.reset();
+    }
+}

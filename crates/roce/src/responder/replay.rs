@@ -1,0 +1,94 @@
+//! What was done before, so that a repeated request gets the same answer without being carried out again.
+
+use alloc::collections::VecDeque;
+
+use rdmalab_wire::{Body, Packet, Psn, Reth};
+
+use super::Responder;
+use super::replies::Reply;
+use crate::counters::Discard;
+use crate::queue_pair::Owner;
+
+/// A READ or atomic that was accepted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done {
+    pub(super) first: Psn,
+    /// PSNs that it takes.
+    pub(super) packets: u32,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    /// As it was asked for at first. The memory is read anew for each replay.
+    Read(Reth),
+    /// With the value that was found.
+    Atomic { original: u64 },
+}
+
+/// The last READs and atomics, as many as the peer may have outstanding.
+#[derive(Debug, Default)]
+pub(super) struct Replay {
+    done: VecDeque<Done>,
+    depth: usize,
+}
+
+impl Replay {
+    pub(super) fn new(depth: u8) -> Self {
+        Self { done: VecDeque::with_capacity(depth.into()), depth: depth.into() }
+    }
+
+    pub(super) fn remember(&mut self, done: Done) {
+        if self.done.len() >= self.depth {
+            self.done.pop_front();
+        }
+        if self.done.len() < self.depth {
+            self.done.push_back(done);
+        }
+    }
+
+    /// The one that takes this PSN, newest first.
+    fn find(&self, psn: Psn) -> Option<Done> {
+        self.done
+            .iter()
+            .rev()
+            .find(|done| (0..done.packets as i32).contains(&psn.distance(done.first)))
+            .copied()
+    }
+}
+
+impl Responder {
+    /// A request in front of the expected PSN: carried out before, never again.
+    pub(super) fn handle_duplicate(&mut self, packet: &Packet<'_>, owner: &mut Owner<'_>) {
+        owner.counters.duplicate_request += 1;
+        let reply = match packet.body {
+            Body::ReadRequest(reth) => self.replay_read(packet.bth.psn, reth, owner),
+            Body::CompareSwap(_) | Body::FetchAdd(_) => self.replay_atomic(packet.bth.psn),
+            _ => {
+                self.acknowledge();
+                return;
+            }
+        };
+        if !reply.is_some_and(|reply| self.replies.push_replay(reply)) {
+            owner.counters.discard(Discard::NotReplayed);
+        }
+    }
+
+    /// A repeated READ asks for all of the original or for its end.
+    fn replay_read(&self, psn: Psn, reth: Reth, owner: &Owner<'_>) -> Option<Reply> {
+        let done = self.replay.find(psn)?;
+        let Kind::Read(original) = done.kind else { return None };
+        let skipped = psn.distance(done.first) as u32;
+        let offset = u64::from(skipped) * owner.settings.mtu.bytes() as u64;
+        let matches = reth.key == original.key
+            && reth.virtual_address == original.virtual_address.wrapping_add(offset)
+            && u64::from(reth.length) + offset == u64::from(original.length);
+        matches.then(|| Reply::read(psn, done.packets - skipped, reth, self.msn).repeated())
+    }
+
+    fn replay_atomic(&self, psn: Psn) -> Option<Reply> {
+        let done = self.replay.find(psn)?;
+        let Kind::Atomic { original } = done.kind else { return None };
+        Some(Reply::Atomic { psn, msn: self.msn, original, is_new: false })
+    }
+}

@@ -1,0 +1,211 @@
+//! Answers that wait to be sent, in the order of their PSNs.
+
+use alloc::collections::VecDeque;
+
+use rdmalab_verbs::Context;
+use rdmalab_wire::{Aeth, AtomicAckEth, Body, Bth, Msn, NakCode, Psn, Reth, Syndrome};
+
+use super::Broken;
+use crate::event::Event;
+use crate::outlet::Outlet;
+use crate::queue_pair::Owner;
+
+/// The credit code that says: no end-to-end flow control.
+pub(super) const NO_CREDITS: u8 = 31;
+
+/// An answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// An acknowledgement or a NAK.
+    Acknowledge { psn: Psn, msn: Msn, syndrome: Syndrome },
+    /// The response to a READ.
+    Read {
+        /// PSN of the next packet.
+        psn: Psn,
+        msn: Msn,
+        /// What is still to be sent.
+        rest: Reth,
+        /// Packets still to be sent.
+        packets: u32,
+        /// Nothing was sent yet: begins with FIRST or ONLY.
+        begins: bool,
+        is_new: bool,
+    },
+    /// The response to an atomic.
+    Atomic { psn: Psn, msn: Msn, original: u64, is_new: bool },
+}
+
+impl Reply {
+    /// The response to a READ that was accepted just now.
+    pub(super) fn read(psn: Psn, packets: u32, rest: Reth, msn: Msn) -> Self {
+        Self::Read { psn, msn, rest, packets, begins: true, is_new: true }
+    }
+
+    /// The same, for a READ that was accepted before.
+    pub(super) fn repeated(mut self) -> Self {
+        if let Self::Read { is_new, .. } | Self::Atomic { is_new, .. } = &mut self {
+            *is_new = false;
+        }
+        self
+    }
+
+    fn counts_as_read(&self) -> bool {
+        matches!(self, Self::Read { is_new: true, .. } | Self::Atomic { is_new: true, .. })
+    }
+}
+
+/// The queue of answers.
+///
+/// Invariants: never longer than its capacity, which is fixed when the queue pair becomes ready to receive; two
+/// acknowledgements never stand one behind the other, since the later says it all.
+#[derive(Debug, Default)]
+pub(super) struct Replies {
+    queue: VecDeque<Reply>,
+    capacity: usize,
+    /// READs and atomics in it that are not replays.
+    reads: u8,
+}
+
+impl Replies {
+    pub(super) fn new(max_reads: u8) -> Self {
+        // Each READ may have an acknowledgement in front; as many again for replays; one for the last word.
+        let capacity = 4 * usize::from(max_reads) + 4;
+        Self { queue: VecDeque::with_capacity(capacity + 1), capacity, reads: 0 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// READs and atomics whose response has not been sent whole.
+    pub(super) fn reads(&self) -> u8 {
+        self.reads
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.queue.clear();
+        self.reads = 0;
+    }
+
+    /// Adds an acknowledgement or NAK; `false` if there is no room. A later one replaces a positive one before it.
+    pub(super) fn push(&mut self, reply: Reply) -> bool {
+        if let (
+            Some(Reply::Acknowledge { psn, msn, syndrome: syndrome @ Syndrome::Ack { .. } }),
+            Reply::Acknowledge { psn: later, msn: later_msn, syndrome: later_syndrome },
+        ) = (self.queue.back_mut(), reply)
+        {
+            (*psn, *msn, *syndrome) = (later, later_msn, later_syndrome);
+            return true;
+        }
+        if self.queue.len() >= self.capacity {
+            return false;
+        }
+        self.queue.push_back(reply);
+        true
+    }
+
+    /// Adds the NAK after which nothing follows.
+    pub(super) fn push_last(&mut self, reply: Reply) {
+        self.queue.truncate(self.capacity);
+        self.queue.push_back(reply);
+    }
+
+    /// Adds the response to a new READ or atomic. The check of resources made sure that there is room.
+    pub(super) fn push_read(&mut self, reply: Reply) {
+        self.reads += 1;
+        self.queue.push_back(reply);
+    }
+
+    /// Adds the response to a repeated READ or atomic; `false` if there is no room.
+    ///
+    /// A response to the same request that is still under way begins again instead of being sent twice.
+    pub(super) fn push_replay(&mut self, reply: Reply) -> bool {
+        for waiting in &mut self.queue {
+            match (waiting, reply) {
+                (
+                    Reply::Read { psn, rest, packets, begins, .. },
+                    Reply::Read { psn: from, rest: all, packets: count, .. },
+                ) if psn.add(*packets) == from.add(count) => {
+                    (*psn, *rest, *packets, *begins) = (from, all, count, true);
+                    return true;
+                }
+                (Reply::Atomic { psn, .. }, Reply::Atomic { psn: again, .. }) if *psn == again => {
+                    return true;
+                }
+                _ => {}
+            }
+        }
+        // New READs must find room whatever is replayed.
+        if self.queue.len() >= self.capacity / 2 {
+            return false;
+        }
+        self.queue.push_back(reply);
+        true
+    }
+
+    /// Sends one packet of the first answer.
+    pub(super) fn send(
+        &mut self,
+        context: &Context,
+        current: Msn,
+        owner: &mut Owner<'_>,
+        outlet: &mut Outlet<'_>,
+    ) -> Result<(), Broken> {
+        let settings = owner.settings;
+        let bth = |psn| Bth { partition_key: settings.partition_key, ..Bth::new(settings.destination, psn) };
+        let ack = |msn| Aeth { syndrome: Syndrome::Ack { credits: NO_CREDITS }, msn };
+        let Some(reply) = self.queue.front_mut() else { return Ok(()) };
+        let sent = match reply {
+            Reply::Acknowledge { psn, msn, syndrome } => {
+                let aeth = Aeth { syndrome: *syndrome, msn: *msn };
+                outlet.send(&bth(*psn), &Body::Acknowledge(aeth), 0, |_| Ok(()))
+            }
+            Reply::Atomic { psn, msn, original, .. } => {
+                let body = Body::AtomicAcknowledge(ack(*msn), AtomicAckEth { original: *original });
+                outlet.send(&bth(*psn), &body, 0, |_| Ok(()))
+            }
+            Reply::Read { psn, msn, rest, packets, begins, .. } => {
+                let payload = (rest.length as usize).min(settings.mtu.bytes());
+                let body = match (*begins, *packets == 1) {
+                    (true, true) => Body::ReadResponseOnly(ack(*msn)),
+                    (true, false) => Body::ReadResponseFirst(ack(*msn)),
+                    (false, false) => Body::ReadResponseMiddle,
+                    (false, true) => Body::ReadResponseLast(ack(*msn)),
+                };
+                let sent = outlet.send(&bth(*psn), &body, payload, |data| match data.len() {
+                    0 => Ok(()),
+                    _ => {
+                        context.remote_read(settings.protection_domain, rest.key, rest.virtual_address, data)
+                    }
+                });
+                if sent.is_ok() && *packets > 1 {
+                    *psn = psn.next();
+                    *packets -= 1;
+                    *begins = false;
+                    rest.virtual_address = rest.virtual_address.wrapping_add(payload as u64);
+                    rest.length -= payload as u32;
+                    return Ok(());
+                }
+                if sent.is_err() {
+                    // The region went while the response was on its way: a NAK takes the place of the next packet.
+                    let psn = *psn;
+                    let syndrome = Syndrome::Nak(NakCode::RemoteAccessError);
+                    self.clear();
+                    self.queue.push_back(Reply::Acknowledge { psn, msn: current, syndrome });
+                    owner.counters.send_fatal_nak += 1;
+                    let number = owner.number;
+                    owner.event(Event::AccessError(number));
+                    return Err(Broken);
+                }
+                sent
+            }
+        };
+        debug_assert!(sent.is_ok(), "only a READ response can fail to be built");
+        if let Some(done) = self.queue.pop_front()
+            && done.counts_as_read()
+        {
+            self.reads -= 1;
+        }
+        Ok(())
+    }
+}

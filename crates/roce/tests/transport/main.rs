@@ -1,0 +1,5 @@
+//! The RC transport, tested from outside: scripted exchanges, pairs over a bad link, models.
+
+mod flows;
+mod pair;
+mod side;

@@ -1,0 +1,93 @@
+//! Completions: what became of a work request.
+
+use rdmalab_wire::{ImmDt, Qpn};
+
+/// How a work request ended; the names are those of `ibv_wc_status`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CompletionStatus {
+    /// Done.
+    Success,
+    /// A receive was too small for the message, or a request did not fit the queue pair.
+    LocalLengthError,
+    /// The queue pair could not carry out the request.
+    LocalQueuePairOperationError,
+    /// A local element names no region, the wrong domain, or bytes outside, or lacks a right.
+    LocalProtectionError,
+    /// The queue pair went into the error state before the request was done.
+    WorkRequestFlushed,
+    /// The peer's answer made no sense.
+    BadResponse,
+    /// The peer found the request invalid.
+    RemoteInvalidRequest,
+    /// The peer's key, bounds or rights forbid the access.
+    RemoteAccessError,
+    /// The peer could not complete the request.
+    RemoteOperationError,
+    /// No acknowledgement after all retries.
+    RetryExceeded,
+    /// The peer had no receive after all retries.
+    RnrRetryExceeded,
+}
+
+impl CompletionStatus {
+    /// The name in `<infiniband/verbs.h>`.
+    pub fn verbs_name(self) -> &'static str {
+        match self {
+            Self::Success => "IBV_WC_SUCCESS",
+            Self::LocalLengthError => "IBV_WC_LOC_LEN_ERR",
+            Self::LocalQueuePairOperationError => "IBV_WC_LOC_QP_OP_ERR",
+            Self::LocalProtectionError => "IBV_WC_LOC_PROT_ERR",
+            Self::WorkRequestFlushed => "IBV_WC_WR_FLUSH_ERR",
+            Self::BadResponse => "IBV_WC_BAD_RESP_ERR",
+            Self::RemoteInvalidRequest => "IBV_WC_REM_INV_REQ_ERR",
+            Self::RemoteAccessError => "IBV_WC_REM_ACCESS_ERR",
+            Self::RemoteOperationError => "IBV_WC_REM_OP_ERR",
+            Self::RetryExceeded => "IBV_WC_RETRY_EXC_ERR",
+            Self::RnrRetryExceeded => "IBV_WC_RNR_RETRY_EXC_ERR",
+        }
+    }
+}
+
+impl core::fmt::Display for CompletionStatus {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(self.verbs_name())
+    }
+}
+
+/// Which kind of request completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CompletionKind {
+    /// A SEND, with or without immediate data.
+    Send,
+    /// An RDMA WRITE, with or without immediate data.
+    RdmaWrite,
+    /// An RDMA READ.
+    RdmaRead,
+    /// A compare and swap.
+    CompareAndSwap,
+    /// A fetch and add.
+    FetchAndAdd,
+    /// A receive, filled by a SEND.
+    Receive,
+    /// A receive, used up by the immediate data of an RDMA WRITE.
+    ReceiveRdmaWithImmediate,
+}
+
+/// An entry of a completion queue (`ibv_wc`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The work request's number.
+    pub id: u64,
+    /// How it ended. If this is not success, only `id` and `queue_pair` mean anything.
+    pub status: CompletionStatus,
+    /// What it was.
+    pub kind: CompletionKind,
+    /// Bytes received or read (for a WRITE with immediate data, bytes written); 0 for sends and writes.
+    pub length: u32,
+    /// Immediate data that came with a message.
+    pub immediate: Option<ImmDt>,
+    /// Ours.
+    pub queue_pair: Qpn,
+    /// Whether the sender asked for a solicited event.
+    pub solicited: bool,
+}

@@ -1,0 +1,47 @@
+//! A completion queue: a ring of fixed size that engines fill and applications empty.
+
+use alloc::collections::VecDeque;
+
+use crate::completion::Completion;
+
+/// Names a completion queue of a [`Context`](crate::Context).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CompletionQueueId(pub(crate) u32);
+
+/// Invariant: never holds more than `capacity` entries; what would be one more sets `overrun` and is lost, as the
+/// verbs have it.
+#[derive(Debug)]
+pub(crate) struct CompletionQueue {
+    entries: VecDeque<Completion>,
+    capacity: usize,
+    overrun: bool,
+    /// How many queue pairs deliver into it; it can only go when there are none.
+    pub(crate) users: u32,
+}
+
+impl CompletionQueue {
+    pub(crate) fn new(capacity: u32) -> Self {
+        let capacity = capacity as usize;
+        Self { entries: VecDeque::with_capacity(capacity), capacity, overrun: false, users: 0 }
+    }
+
+    pub(crate) fn push(&mut self, completion: Completion) {
+        if self.entries.len() < self.capacity {
+            self.entries.push_back(completion);
+        } else {
+            self.overrun = true;
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Completion> {
+        self.entries.pop_front()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn is_overrun(&self) -> bool {
+        self.overrun
+    }
+}

@@ -33,6 +33,14 @@ pub enum NetError {
         /// The device.
         device: String,
     },
+    /// The kernel does not let us change the device.
+    #[error("not permitted to change TAP device {device}: run as root, or let root do it with `{command}`")]
+    ChangeNotPermitted {
+        /// The device.
+        device: String,
+        /// The command that does the same.
+        command: String,
+    },
     /// Another program holds the device.
     #[error("TAP device {device} is in use by another program: stop that program or take another name")]
     Busy {

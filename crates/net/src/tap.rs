@@ -16,6 +16,8 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::InterfaceFlags;
 use rustix::io::Errno;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
@@ -129,9 +131,10 @@ impl Tap {
     /// Sets the MTU, 68 to 65,521 bytes. Needs `CAP_NET_ADMIN`.
     ///
     /// # Errors
-    /// [`NetError::NotPermitted`], [`NetError::Gone`] or [`NetError::System`].
+    /// [`NetError::ChangeNotPermitted`], [`NetError::Gone`] or [`NetError::System`].
     pub fn set_mtu(&mut self, mtu: u16) -> Result<(), NetError> {
-        self.device.set_mtu(mtu).map_err(|error| self.setting("set the MTU", error))
+        let change = format!("mtu {mtu}");
+        self.device.set_mtu(mtu).map_err(|error| self.change("set the MTU", &change, error))
     }
 
     /// Whether the device is up. Frames for a device that is down are refused, and none come out of it.
@@ -139,15 +142,21 @@ impl Tap {
     /// # Errors
     /// [`NetError::Gone`] or [`NetError::System`].
     pub fn is_up(&self) -> Result<bool, NetError> {
-        self.device.is_running().map_err(|error| self.setting("read its state", error))
+        let failed = |error| self.setting("read its state", error);
+        let name = self.device.name().map_err(failed)?;
+        getifaddrs()
+            .map_err(|error| failed(error.into()))?
+            .find(|interface| interface.interface_name == name)
+            .map(|interface| interface.flags.contains(InterfaceFlags::IFF_UP))
+            .ok_or_else(|| NetError::Gone { device: self.name.clone() })
     }
 
     /// Brings the device up (`ip link set NAME up`). Needs `CAP_NET_ADMIN`.
     ///
     /// # Errors
-    /// [`NetError::NotPermitted`], [`NetError::Gone`] or [`NetError::System`].
+    /// [`NetError::ChangeNotPermitted`], [`NetError::Gone`] or [`NetError::System`].
     pub fn bring_up(&mut self) -> Result<(), NetError> {
-        self.device.enabled(true).map_err(|error| self.setting("bring it up", error))
+        self.device.enabled(true).map_err(|error| self.change("bring it up", "up", error))
     }
 
     /// The MAC address of the kernel's end of the device. Whoever lives on our end needs another one.
@@ -162,11 +171,21 @@ impl Tap {
         NetError::System { device: self.name.clone(), action, source }
     }
 
-    /// The error of reading or changing a property of the device.
+    /// The error of changing a property of the device, for which root says `ip link set NAME {change}`.
+    fn change(&self, action: &'static str, change: &str, error: io::Error) -> NetError {
+        match Errno::from_io_error(&error) {
+            Some(Errno::PERM | Errno::ACCESS) => NetError::ChangeNotPermitted {
+                device: self.name.clone(),
+                command: format!("ip link set {} {change}", self.name),
+            },
+            _ => self.setting(action, error),
+        }
+    }
+
+    /// The error of reading a property of the device.
     fn setting(&self, action: &'static str, error: io::Error) -> NetError {
         match Errno::from_io_error(&error) {
             Some(Errno::BADFD | Errno::NODEV) => NetError::Gone { device: self.name.clone() },
-            Some(Errno::PERM | Errno::ACCESS) => NetError::NotPermitted { device: self.name.clone() },
             _ => self.system(action, error),
         }
     }

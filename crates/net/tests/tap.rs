@@ -66,7 +66,7 @@ fn inside_a_fresh_namespace() {
     a_persistent_tap_is_attached_to_and_left_behind();
     a_tap_in_use_and_a_device_of_another_kind_are_told_apart();
     a_deleted_tap_ends_the_wait_and_is_named();
-    a_tap_that_nobody_may_create_says_how_to_get_one();
+    without_privilege_a_prepared_tap_opens_and_another_says_how_to_prepare_it();
 }
 
 #[track_caller]
@@ -164,7 +164,7 @@ fn the_kernel_answers_a_frame_of_ours() {
 fn a_persistent_tap_is_attached_to_and_left_behind() {
     ip("tuntap add mode tap name kept");
     ip("link set kept mtu 4200 up");
-    for _ in 0..2 {
+    for _ in 0..20 {
         let tap = Tap::open("kept").unwrap();
         assert_eq!((tap.mtu().unwrap(), tap.is_up().unwrap()), (4200, true));
     }
@@ -202,10 +202,13 @@ fn a_deleted_tap_ends_the_wait_and_is_named() {
     assert!(is_gone(&error), "{error}");
     assert!(is_gone(&tap.send(&[0; 60]).unwrap_err()));
     assert!(is_gone(&tap.mtu().unwrap_err()));
+    assert!(is_gone(&tap.is_up().unwrap_err()));
     assert!(is_gone(&tap.bring_up().unwrap_err()));
 }
 
-fn a_tap_that_nobody_may_create_says_how_to_get_one() {
+fn without_privilege_a_prepared_tap_opens_and_another_says_how_to_prepare_it() {
+    ip("tuntap add mode tap name prepared user 0");
+    ip("link set prepared up");
     rustix::thread::set_capabilities(
         None,
         rustix::thread::CapabilitySets {
@@ -215,6 +218,11 @@ fn a_tap_that_nobody_may_create_says_how_to_get_one() {
         },
     )
     .unwrap();
+    let mut tap = Tap::open("prepared").unwrap();
+    assert!(tap.is_up().unwrap() && tap.send(&[0; 60]).unwrap());
+    let error = tap.set_mtu(9000).unwrap_err();
+    assert!(matches!(error, NetError::ChangeNotPermitted { .. }), "{error}");
+    assert!(error.to_string().contains("`ip link set prepared mtu 9000`"), "{error}");
     let error = Tap::open("wished").unwrap_err();
     assert!(matches!(error, NetError::NotPermitted { .. }), "{error}");
     assert!(error.to_string().contains("`ip tuntap add mode tap name wished user $USER`"), "{error}");

@@ -96,6 +96,11 @@ impl Host {
         }
     }
 
+    /// Neighbours in the table, known or asked for; never more than 256.
+    pub fn neighbour_count(&self) -> usize {
+        self.neighbours.len()
+    }
+
     /// What was counted since the start.
     pub fn counters(&self) -> Counters {
         Counters {

@@ -35,6 +35,8 @@ mod receive;
 mod send;
 mod stack;
 mod tcp;
+#[cfg(test)]
+mod tests;
 
 pub use config::{AddressError, ConfigError, HostAddress, HostConfig, MAX_ADDRESSES};
 pub use counters::{Counters, DropReason};

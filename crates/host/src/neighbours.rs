@@ -305,7 +305,6 @@ impl Neighbours {
         true
     }
 
-    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -72,7 +72,7 @@ impl Classic {
             return Err(super::too_long("the packet", captured, LONGEST_PACKET));
         }
         let captured = captured as usize;
-        super::need(source, RECORD_HEADER + captured, "the packet and its record header")?;
+        super::need(source, RECORD_HEADER + captured, "the packet's record")?;
         source.consume(RECORD_HEADER + captured);
         let fraction = i128::from(fraction) * if self.nanoseconds { 1 } else { 1_000 };
         let time = i128::from(seconds) * 1_000_000_000 + fraction;

@@ -36,7 +36,7 @@ pub(crate) fn fields(file: &Path, names: &[&str]) -> Vec<String> {
     run("tshark", &arguments).lines().map(String::from).collect()
 }
 
-/// A file of this test in cargo's directory for such.
+/// A file of these bytes in cargo's directory for such.
 pub(crate) fn scratch(name: &str, bytes: &[u8]) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, bytes).unwrap();

@@ -127,3 +127,13 @@ fn encode_headers_alone(bencher: Bencher<'_, '_>) {
         encode_headers(black_box(&bth), &Transport::Rc, black_box(&body), 64, black_box(&mut buffer)).is_ok()
     });
 }
+
+#[divan::bench]
+fn packet_alone(bencher: Bencher<'_, '_>) {
+    let bytes = packet(false, 64);
+    let ib = Datagram::parse(&bytes).unwrap().ib;
+    bencher.bench(|| match Packet::parse(black_box(ib)) {
+        Ok(packet) => packet.bth.psn.value() as usize + packet.payload.len(),
+        Err(_) => 0,
+    });
+}

@@ -1,6 +1,9 @@
 //! The Internet checksum (RFC 1071): of IPv4 headers, and of UDP with its pseudo header.
 
-use core::net::{Ipv4Addr, Ipv6Addr};
+use core::net::IpAddr;
+
+use crate::ipv4::PROTOCOL_UDP;
+use crate::udp::UdpHeader;
 
 /// A one's complement sum under way.
 ///
@@ -50,26 +53,24 @@ pub fn ipv4_header(header: &[u8]) -> u16 {
     Sum::new().bytes(header).finish()
 }
 
-/// The checksum of a UDP datagram over IPv4 (RFC 768), header and data as they are: zero if it is right.
-pub fn udp_ipv4(source: Ipv4Addr, destination: Ipv4Addr, datagram: &[u8]) -> u16 {
-    Sum::new()
-        .bytes(&source.octets())
-        .bytes(&destination.octets())
-        .number(17)
-        .number(datagram.len() as u32)
-        .bytes(datagram)
-        .finish()
-}
-
-/// The checksum of a UDP datagram over IPv6 (RFC 8200 §8.1), header and data as they are: zero if it is right.
-pub fn udp_ipv6(source: Ipv6Addr, destination: Ipv6Addr, datagram: &[u8]) -> u16 {
-    Sum::new()
-        .bytes(&source.octets())
-        .bytes(&destination.octets())
-        .number(17)
-        .number(datagram.len() as u32)
-        .bytes(datagram)
-        .finish()
+/// The checksum that a UDP datagram should have (RFC 768, over IPv6 RFC 8200 §8.1), never 0: a computed 0 is
+/// sent as all ones, since 0 says that there is no checksum.
+///
+/// `data` is what is behind the header, in bytes as the header's length says. The header's own checksum
+/// field does not count. Addresses of two families have no checksum of meaning.
+pub fn udp(source: IpAddr, destination: IpAddr, header: &UdpHeader, data: &[u8]) -> u16 {
+    let sum = [source, destination].into_iter().fold(Sum::new(), |sum, address| match address {
+        IpAddr::V4(address) => sum.bytes(&address.octets()),
+        IpAddr::V6(address) => sum.bytes(&address.octets()),
+    });
+    let header = UdpHeader { checksum: 0, ..*header };
+    let checksum = sum
+        .number(u32::from(PROTOCOL_UDP))
+        .number(u32::from(header.length))
+        .bytes(&header.encode())
+        .bytes(data)
+        .finish();
+    if checksum == 0 { 0xffff } else { checksum }
 }
 
 #[cfg(test)]
@@ -84,5 +85,15 @@ mod tests {
     #[test]
     fn odd_last_byte_counts_as_the_high_one() {
         assert_eq!(Sum::new().bytes(&[1, 2, 3]).finish(), Sum::new().bytes(&[1, 2, 3, 0]).finish());
+    }
+
+    #[test]
+    fn udp_checksum_of_zero_is_sent_as_ones() {
+        // Two data bytes chosen so that the sum is all ones.
+        let address = IpAddr::from([0, 0, 0, 0]);
+        let header = UdpHeader { source_port: 0, destination_port: 0, length: 10, checksum: 7 };
+        let rest = 0xffff - (17 + 10 + 10);
+        assert_eq!(udp(address, address, &header, &u16::to_be_bytes(rest)), 0xffff);
+        assert_eq!(udp(address, address, &header, &u16::to_be_bytes(rest - 1)), 1);
     }
 }

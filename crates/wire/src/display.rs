@@ -2,9 +2,12 @@
 //! read alike.
 //!
 //! ```text
-//! [transport] NAME psn= [header fields in the order of the wire, but those that follow the payload's
-//! length in a reader's mind] len= [imm=] [inv=] [solicited] [ackreq] [fecn] [becn] [migrated]
+//! [transport] NAME psn= [fields of the extended headers] len= [imm=] [inv=]
+//!     [solicited] [ackreq] [fecn] [becn] [migrated]
 //! ```
+//!
+//! Sequence numbers, lengths and codes are decimal; keys, addresses and operands hexadecimal. The length
+//! stands only where the operation has a payload, a flag only where it is set.
 
 use core::fmt;
 

@@ -16,6 +16,37 @@
 //! * [`NetworkHeader`] is the way back: the IP and UDP headers of one flow, finished for each packet
 //!   together with the ICRC.
 //!
+//! A packet made and read:
+//!
+//! ```
+//! use rdmalab_wire::{Body, Bth, Datagram, Ecn, NetworkHeader, Packet, Psn, Qpn, Transport};
+//!
+//! let flow = NetworkHeader::new(
+//!     [10, 9, 0, 1].into(),
+//!     [10, 9, 0, 2].into(),
+//!     0xc000, // UDP source port
+//!     0,      // DSCP
+//!     Ecn::Ect0,
+//!     64, // time to live
+//! )
+//! .unwrap();
+//! let packet = Packet {
+//!     bth: Bth { ack_request: true, ..Bth::new(Qpn::new(0x11), Psn::new(7)) },
+//!     transport: Transport::Rc,
+//!     body: Body::SendOnly,
+//!     payload: b"hello",
+//! };
+//!
+//! let mut bytes = vec![0; flow.length() + packet.encoded_length() + 4];
+//! packet.encode(&mut bytes[flow.length()..])?;
+//! flow.finish(&mut bytes, 1)?;
+//!
+//! let datagram = Datagram::parse(&bytes)?;
+//! datagram.verify_icrc()?;
+//! assert_eq!(Packet::parse(datagram.ib)?.to_string(), "SEND_ONLY psn=7 len=5 ackreq");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Limits
 //!
 //! RoCE v1 and native InfiniBand links are not read. IPv6 extension headers and IP fragments are refused.

@@ -41,9 +41,9 @@ pub struct Datagram<'a> {
     /// The InfiniBand packet from the base header to the ICRC.
     pub ib: &'a [u8],
     network: Network<'a>,
-    /// The whole UDP datagram and where it begins; `ib` lies in it.
+    /// The UDP header's bytes, which the ICRC covers.
     udp: &'a [u8; 8],
-    /// Where the UDP header begins.
+    /// Where the UDP header begins in what was parsed.
     udp_offset: usize,
     /// `ib` without its ICRC.
     covered: &'a [u8],
@@ -193,39 +193,16 @@ impl<'a> Datagram<'a> {
                 return Err(ParseError::bad_checksum(Layer::Ipv4, 10, expected, found));
             }
         }
-        let found = UdpHeader::decode(self.udp).checksum;
-        if found == 0 {
+        let udp = UdpHeader::decode(self.udp);
+        if udp.checksum == 0 {
+            return Ok(()); // the sender computed none
+        }
+        let expected = checksum::udp(self.source, self.destination, &udp, self.ib);
+        if udp.checksum == expected {
             return Ok(());
         }
-        let expected = self.udp_checksum();
-        if found == expected {
-            return Ok(());
-        }
-        let offset = self.udp_offset + 6;
-        Err(ParseError::bad_checksum(Layer::Udp, offset, u32::from(expected), u32::from(found)))
-    }
-
-    /// The UDP checksum that these bytes should have, never 0.
-    fn udp_checksum(&self) -> u16 {
-        let header = UdpHeader { checksum: 0, ..UdpHeader::decode(self.udp) };
-        let sum = match (self.source, self.destination) {
-            (IpAddr::V4(source), IpAddr::V4(destination)) => {
-                checksum::Sum::new().bytes(&source.octets()).bytes(&destination.octets())
-            }
-            (IpAddr::V6(source), IpAddr::V6(destination)) => {
-                checksum::Sum::new().bytes(&source.octets()).bytes(&destination.octets())
-            }
-            // The fields are public; addresses of two families have no checksum.
-            _ => checksum::Sum::new(),
-        };
-        let sum = sum
-            .number(u32::from(PROTOCOL_UDP))
-            .number(u32::from(header.length))
-            .bytes(&header.encode())
-            .bytes(self.ib)
-            .finish();
-        // RFC 768: a computed 0 is sent as all ones, since 0 says that there is none.
-        if sum == 0 { 0xffff } else { sum }
+        let (expected, found) = (u32::from(expected), u32::from(udp.checksum));
+        Err(ParseError::bad_checksum(Layer::Udp, self.udp_offset + 6, expected, found))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use rdmalab_wire::{
-    Bth, Datagram, Ecn, Layer, NetworkHeader, Opcode, ParseError, Psn, Qpn, checksum, roce_v2,
+    Bth, Datagram, Ecn, Layer, NetworkHeader, Opcode, ParseError, Psn, Qpn, UdpHeader, checksum, roce_v2,
 };
 
 const IB_LENGTH: usize = 12 + 8 + 4;
@@ -140,16 +140,9 @@ fn wrong_checksums_of_ip_and_udp_are_told() {
     assert_eq!(datagram.verify_icrc(), Ok(()), "the ICRC does not cover it");
 
     for (mut bytes, udp) in [(ipv4(), 20), (ipv6(), 40)] {
-        let sum =
-            match (Datagram::parse(&bytes).unwrap().source, Datagram::parse(&bytes).unwrap().destination) {
-                (IpAddr::V4(source), IpAddr::V4(destination)) => {
-                    checksum::udp_ipv4(source, destination, &bytes[udp..])
-                }
-                (IpAddr::V6(source), IpAddr::V6(destination)) => {
-                    checksum::udp_ipv6(source, destination, &bytes[udp..])
-                }
-                _ => unreachable!(),
-            };
+        let datagram = Datagram::parse(&bytes).unwrap();
+        let header = UdpHeader::decode(bytes[udp..].first_chunk().unwrap());
+        let sum = checksum::udp(datagram.source, datagram.destination, &header, datagram.ib);
         bytes[udp + 6..udp + 8].copy_from_slice(&sum.to_be_bytes());
         assert_eq!(Datagram::parse(&bytes).unwrap().verify_checksums(), Ok(()));
         bytes[udp + 7] ^= 1;

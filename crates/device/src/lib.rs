@@ -1,1 +1,39 @@
-//! device
+//! An RDMA device without hardware.
+//!
+//! * [`Adapter`] is the device itself, sans-IO: an emulated host with its address, the RoCE transport behind it, and
+//!   the tables of an application. Frames in, frames out, time handed in.
+//! * [`Network`] joins two adapters by a simulated link and runs them in virtual time. Same seed, same frames.
+//! * [`Device`] runs one adapter in a thread of its own over a live back end, and gives out handles that any thread may
+//!   use: [`ProtectionDomain`], [`MemoryRegion`], [`CompletionQueue`], [`QueuePair`], and TCP streams for what
+//!   applications exchange beside RDMA.
+//!
+//! # Limits
+//!
+//! Live back ends: TAP devices. Connections are set up by the application (`modify`), as many test programs do it; there
+//! is no connection manager yet.
+#![forbid(unsafe_code)]
+
+mod adapter;
+mod network;
+mod recorder;
+
+#[cfg(feature = "net")]
+mod live;
+
+pub use adapter::{Adapter, AdapterConfig, Progress};
+pub use network::{Network, NetworkConfig, Passage};
+pub use recorder::{RecordError, Recorder};
+
+#[cfg(feature = "net")]
+pub use live::{
+    CompletionQueue, Device, DeviceError, Listener, MemoryRegion, ProtectionDomain, QueuePair, Stream,
+    TapConfig,
+};
+
+pub use rdmalab_host::{ConfigError, HostAddress, HostConfig};
+pub use rdmalab_roce::{Counters, Discard, Event, RetryCause};
+pub use rdmalab_verbs::{
+    Access, Attributes, Capabilities, Completion, CompletionKind, CompletionStatus, ModifyError, Operation,
+    Path, PostError, ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, State,
+};
+pub use rdmalab_wire::{EthernetAddress, Gid, ImmDt, PathMtu, Psn, Qpn, RKey};

@@ -1,0 +1,170 @@
+//! The device itself: an emulated host, the transport behind it, and the application's tables. Sans-IO.
+
+use std::net::IpAddr;
+
+use rdmalab_host::{ConfigError, HEADROOM, Handled, Host, HostAddress, HostConfig, Sent};
+use rdmalab_roce::{Batch, Endpoint, EndpointConfig};
+use rdmalab_verbs::Context;
+use rdmalab_wire::{EthernetAddress, PathMtu};
+
+/// Packets that are built before they are handed on.
+const BATCH: usize = 32;
+/// Frames that one call of [`Adapter::transmit`] hands on at most, so that receiving gets its turn.
+const TURN: usize = 256;
+
+/// What an [`Adapter`] is made with.
+#[derive(Clone, Debug)]
+pub struct AdapterConfig {
+    /// The host: MAC, addresses, gateway, MTU.
+    pub host: HostConfig,
+}
+
+impl AdapterConfig {
+    /// An adapter with these addresses on a link with this MTU (1500 or 4200, say). The MAC address is made from the
+    /// first address, so that it is the same every time.
+    pub fn new(addresses: Vec<HostAddress>, mtu: usize) -> Self {
+        let mac = addresses.first().map_or([2, 0, 0, 0, 0, 1], |first| match first.address {
+            IpAddr::V4(address) => {
+                let [a, b, c, d] = address.octets();
+                [2, 0, a, b, c, d]
+            }
+            IpAddr::V6(address) => {
+                let [.., a, b, c, d] = address.octets();
+                [2, 1, a, b, c, d]
+            }
+        });
+        Self { host: HostConfig { addresses, mtu, ..HostConfig::new(EthernetAddress(mac)) } }
+    }
+}
+
+/// How far [`Adapter::transmit`] got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// There is nothing more to send now.
+    Done,
+    /// There is more; call again after receiving.
+    More,
+    /// The link took no more frames; call again when it does.
+    Blocked,
+}
+
+/// Where the frame stands that goes out next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    Nothing,
+    /// A frame of the host's own.
+    Control,
+}
+
+/// A device: frames in, frames out.
+///
+/// Its parts are open, because the application's calls go straight to them: objects and memory to
+/// [`context`](Self::context), queue pairs to [`endpoint`](Self::endpoint), TCP to [`host`](Self::host). Afterwards call
+/// [`transmit`](Self::transmit) for what they want to send.
+pub struct Adapter {
+    /// The emulated host.
+    pub host: Host,
+    /// The transport.
+    pub endpoint: Endpoint,
+    /// Domains, regions and completion queues.
+    pub context: Context,
+    batch: Batch,
+    /// Packets of the batch that were handed on.
+    handed: usize,
+    control: Vec<u8>,
+    waiting: Waiting,
+}
+
+impl Adapter {
+    /// An adapter with nothing made in it. Its port has the link-local address of its MAC as GID 0, then the addresses
+    /// that it was given, as Linux orders them.
+    pub fn new(config: &AdapterConfig) -> Result<Self, ConfigError> {
+        let mut host = config.host.clone();
+        let link_local = HostAddress::link_local(host.mac);
+        let with_v6 = host.addresses.iter().any(|own| own.address.is_ipv6());
+        if with_v6 && !host.addresses.contains(&link_local) {
+            host.addresses.push(link_local);
+        }
+        let mut gids = vec![link_local.address];
+        gids.extend(host.addresses.iter().map(|own| own.address).filter(|own| *own != link_local.address));
+        let mtu = PathMtu::from_link_mtu(host.mtu).unwrap_or(PathMtu::M256);
+        Ok(Self {
+            host: Host::new(&host)?,
+            endpoint: Endpoint::new(EndpointConfig::new(gids, mtu)),
+            context: Context::default(),
+            batch: Batch::new(BATCH, mtu, HEADROOM),
+            handed: 0,
+            control: Vec::new(),
+            waiting: Waiting::Nothing,
+        })
+    }
+
+    /// A frame from the link.
+    pub fn handle_frame(&mut self, now: u64, frame: &[u8]) {
+        if let Handled::Roce(packet) = self.host.handle_frame(now, frame) {
+            self.endpoint.handle_packet(&mut self.context, now, packet);
+        }
+    }
+
+    /// Does everything that is due by `now`.
+    pub fn handle_timeout(&mut self, now: u64) {
+        self.host.handle_timeout(now);
+        self.endpoint.handle_timeout(&mut self.context, now);
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) or [`transmit`](Self::transmit) has something to do; at once, if
+    /// frames wait already.
+    pub fn next_timeout(&self, now: u64) -> Option<u64> {
+        let waits =
+            self.waiting != Waiting::Nothing || self.handed < self.batch.len() || self.endpoint.has_packets();
+        if waits {
+            return Some(now);
+        }
+        [self.host.next_timeout(now), self.endpoint.next_timeout()].into_iter().flatten().min()
+    }
+
+    /// Hands frames to `link` until there are no more or it returns `false`, which means that it did not take the
+    /// frame: it gets the same one again next time. An error ends it at once.
+    pub fn transmit<E>(
+        &mut self,
+        now: u64,
+        mut link: impl FnMut(&[u8]) -> Result<bool, E>,
+    ) -> Result<Progress, E> {
+        let mut left = TURN;
+        loop {
+            if left == 0 {
+                return Ok(Progress::More);
+            }
+            if self.waiting == Waiting::Control {
+                if !link(&self.control)? {
+                    return Ok(Progress::Blocked);
+                }
+                self.waiting = Waiting::Nothing;
+                left -= 1;
+            }
+            if let Some(frame) = self.batch.with_headroom(self.handed) {
+                match self.host.send_roce(now, frame) {
+                    Sent::Ready if !link(frame)? => return Ok(Progress::Blocked),
+                    Sent::Ours => {
+                        if let Some(packet) = frame.get(HEADROOM..) {
+                            self.endpoint.handle_packet(&mut self.context, now, packet);
+                        }
+                    }
+                    // What is held comes out of the host later; what is dropped the transport sends again.
+                    Sent::Ready | Sent::Held | Sent::Dropped(_) => {}
+                }
+                self.handed += 1;
+                left -= 1;
+            } else if self.host.poll_frame(now, &mut self.control) {
+                self.waiting = Waiting::Control;
+            } else {
+                self.batch.clear();
+                self.handed = 0;
+                self.endpoint.poll(&mut self.context, now, &mut self.batch);
+                if self.batch.is_empty() {
+                    return Ok(Progress::Done);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! A device that runs: one thread drives the adapter over a TAP device, and handles reach it from any thread.
+//!
+//! The adapter stands behind one lock. The engine thread takes it for the time of one batch of frames, a call of a handle
+//! for as long as it takes to queue a request or take a completion; nobody holds it while waiting for the network.
+
+mod completion_queue;
+mod device;
+mod engine;
+mod error;
+mod memory_region;
+mod queue_pair;
+mod stream;
+mod wire;
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rdmalab_net::Waker;
+use rdmalab_sim::Counts;
+
+use crate::adapter::Adapter;
+
+pub use completion_queue::CompletionQueue;
+pub use device::{Device, ProtectionDomain, TapConfig};
+pub use error::DeviceError;
+pub use memory_region::MemoryRegion;
+pub use queue_pair::QueuePair;
+pub use stream::{Listener, Stream};
+
+/// What the engine thread and the handles share.
+struct Shared {
+    state: Mutex<Inner>,
+    /// Told after each turn of the engine, when completions or streams may have changed.
+    changed: Condvar,
+    waker: Waker,
+}
+
+struct Inner {
+    adapter: Adapter,
+    /// Why the engine stopped by itself.
+    failure: Option<DeviceError>,
+    stop: bool,
+    /// What the rules on the link did to frames that we sent.
+    rule_counts: Counts,
+}
+
+impl Shared {
+    /// The adapter, for a short time.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // No code of ours panics while it holds the lock in a way that leaves the adapter half changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with the adapter and lets the engine send what follows from it.
+    fn with<T>(&self, act: impl FnOnce(&mut Adapter) -> T) -> T {
+        let done = act(&mut self.lock().adapter);
+        self.waker.wake();
+        done
+    }
+
+    /// Waits until `ready` gives something, the device fails, or the time is up (`Ok(None)`).
+    fn wait<T>(
+        self: &Arc<Self>,
+        timeout: Option<Duration>,
+        mut ready: impl FnMut(&mut Adapter) -> Option<T>,
+    ) -> Result<Option<T>, DeviceError> {
+        let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut inner = self.lock();
+        loop {
+            if let Some(found) = ready(&mut inner.adapter) {
+                return Ok(Some(found));
+            }
+            if let Some(failure) = &inner.failure {
+                return Err(failure.clone());
+            }
+            if inner.stop {
+                return Err(DeviceError::Stopped);
+            }
+            inner = match end {
+                None => self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner),
+                Some(end) => {
+                    let Some(left) =
+                        end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+                    else {
+                        return Ok(None);
+                    };
+                    self.changed.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+}

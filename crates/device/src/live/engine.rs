@@ -1,0 +1,82 @@
+//! The thread that drives an adapter over its wire.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rdmalab_net::{FRAME_CAPACITY, MonotonicClock, Poller, use_precise_timers};
+
+use super::error::DeviceError;
+use super::wire::{Wire, is_passing};
+use super::{Inner, Shared};
+use crate::adapter::Progress;
+
+/// Frames that are received before it is the sender's turn.
+const TURN: usize = 64;
+/// How long to wait before a device that is down is tried again.
+const DOWN: Duration = Duration::from_millis(20);
+
+/// Runs until it is told to stop or the device fails, which every handle is then told.
+pub(super) fn run(shared: &Arc<Shared>, poller: Poller, mut wire: Wire) {
+    let _end = End(shared);
+    let outcome = drive(shared, poller, &mut wire);
+    shared.lock().failure = outcome.and(wire.finish()).err();
+}
+
+/// Tells the handles that the engine has ended, however it ended.
+struct End<'a>(&'a Shared);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.lock().stop = true;
+        self.0.changed.notify_all();
+    }
+}
+
+fn drive(shared: &Arc<Shared>, mut poller: Poller, wire: &mut Wire) -> Result<(), DeviceError> {
+    // Only makes short timers fire on time.
+    let _ = use_precise_timers();
+    let mut buffer = vec![0; FRAME_CAPACITY];
+    let mut progress = Progress::Done;
+    let mut down = false;
+    loop {
+        let Some(timeout) = timeout(&shared.lock(), wire, progress, down) else { return Ok(()) };
+        poller.wait(&wire.tap, wire.interest(progress == Progress::Blocked), timeout)?;
+        let mut inner = shared.lock();
+        let turn = turn(&mut inner, wire, &mut buffer);
+        inner.rule_counts = wire.rule_counts();
+        drop(inner);
+        shared.changed.notify_all();
+        (progress, down) = match turn {
+            Ok(progress) => (progress, false),
+            Err(error) if is_passing(&error) => (Progress::Done, true),
+            Err(error) => return Err(error),
+        };
+    }
+}
+
+/// How long to wait for the network; `None` if the engine is to stop.
+fn timeout(inner: &Inner, wire: &Wire, progress: Progress, down: bool) -> Option<Option<Duration>> {
+    if inner.stop {
+        return None;
+    }
+    if down {
+        return Some(Some(DOWN));
+    }
+    if progress == Progress::More {
+        return Some(Some(Duration::ZERO));
+    }
+    let now = MonotonicClock::now();
+    // A blocked link is waited for, not asked again and again for frames that it does not take.
+    let timer = if progress == Progress::Blocked { None } else { inner.adapter.next_timeout(now) };
+    let next = timer.into_iter().chain(wire.next_timeout()).min();
+    Some(next.map(|next| Duration::from_nanos(next.saturating_sub(now))))
+}
+
+/// Receives, does what is due, and sends.
+fn turn(inner: &mut Inner, wire: &mut Wire, buffer: &mut [u8]) -> Result<Progress, DeviceError> {
+    let now = MonotonicClock::now();
+    let adapter = &mut inner.adapter;
+    wire.receive(now, buffer, TURN, |frame| adapter.handle_frame(now, frame))?;
+    adapter.handle_timeout(now);
+    adapter.transmit(now, |frame| wire.send(now, frame))
+}

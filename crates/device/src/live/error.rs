@@ -1,0 +1,92 @@
+//! Why a live device, or one of its handles, could not do something.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use rdmalab_host::{CloseReason, ConfigError, ConnectError, ListenError};
+use rdmalab_net::NetError;
+use rdmalab_roce::CreateError;
+use rdmalab_verbs::{LimitReached, ModifyError, PostError, RegisterError};
+
+use crate::recorder::RecordError;
+
+/// An error of a live device. Cheap to copy, since every handle may have to report the one that stopped the device.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// The operating system or the network device.
+    #[error("{0}")]
+    Net(#[source] Arc<NetError>),
+    /// The addresses or the MTU make no sense.
+    #[error("{0}")]
+    Config(#[source] Arc<ConfigError>),
+    /// The capture cannot be written.
+    #[error("{0}")]
+    Record(#[source] Arc<RecordError>),
+    /// The engine's thread could not be started.
+    #[error("cannot start the device's thread: {0}")]
+    Thread(#[source] Arc<std::io::Error>),
+    /// A table is full.
+    #[error("{0}")]
+    Limit(#[from] LimitReached),
+    /// Memory was not registered.
+    #[error("{0}")]
+    Register(#[from] RegisterError),
+    /// A queue pair was not made.
+    #[error("{0}")]
+    Create(#[from] CreateError),
+    /// A queue pair's state or attributes were not changed.
+    #[error("{0}")]
+    Modify(#[from] ModifyError),
+    /// A work request was not taken.
+    #[error("{0}")]
+    Post(#[from] PostError),
+    /// A port cannot be listened on.
+    #[error("{0}")]
+    Listen(#[from] ListenError),
+    /// A connection cannot be tried.
+    #[error("cannot connect to {peer}: {reason}")]
+    Connect {
+        /// Whom to.
+        peer: SocketAddr,
+        /// Why not.
+        reason: ConnectError,
+    },
+    /// A connection was tried and did not come about.
+    #[error("no connection to {peer}: {reason}")]
+    NotConnected {
+        /// Whom to.
+        peer: SocketAddr,
+        /// Why not.
+        reason: CloseReason,
+    },
+    /// The device was closed.
+    #[error("the device was closed")]
+    Stopped,
+    /// Nothing came within the time allowed.
+    #[error("{what} did not come within {seconds} s")]
+    TimedOut {
+        /// What was waited for.
+        what: &'static str,
+        /// How long.
+        seconds: u64,
+    },
+}
+
+impl From<NetError> for DeviceError {
+    fn from(error: NetError) -> Self {
+        Self::Net(Arc::new(error))
+    }
+}
+
+impl From<ConfigError> for DeviceError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(Arc::new(error))
+    }
+}
+
+impl From<RecordError> for DeviceError {
+    fn from(error: RecordError) -> Self {
+        Self::Record(Arc::new(error))
+    }
+}

@@ -1,0 +1,138 @@
+//! The live link of a device: a TAP device, what rules do to frames in front of it, and the recorder beside it.
+
+use rdmalab_net::{Interest, MonotonicClock, NetError, Tap};
+use rdmalab_sim::{Counts, End, Link, LinkConfig, RuleSet};
+use rdmalab_trace::Direction;
+
+use super::error::DeviceError;
+use crate::recorder::Recorder;
+
+/// A TAP device with its rules and its recorder.
+///
+/// The capture shows the link as the emulated side sees it: all frames that it sent, those that a rule lost too, with a
+/// comment, and all frames that came in before a rule touched them.
+pub(super) struct Wire {
+    pub(super) tap: Tap,
+    /// Frames pass it only where rules were asked for. [`End::A`] is our side.
+    link: Option<Link>,
+    recorder: Option<Recorder>,
+    /// Time 0 of the capture.
+    start: u64,
+    /// A frame that the TAP device did not take yet.
+    stuck: Option<Vec<u8>>,
+}
+
+impl Wire {
+    pub(super) fn new(tap: Tap, rules: Option<RuleSet>, recorder: Option<Recorder>) -> Self {
+        let instant = LinkConfig { latency: 0, ..LinkConfig::default() };
+        Self {
+            tap,
+            link: rules.map(|rules| Link::new(instant, rules)),
+            recorder,
+            start: MonotonicClock::now(),
+            stuck: None,
+        }
+    }
+
+    /// What to wait for.
+    pub(super) fn interest(&self, blocked: bool) -> Interest {
+        if blocked || self.stuck.is_some() { Interest::ReadOrWrite } else { Interest::Read }
+    }
+
+    /// When a frame that a rule delayed is due.
+    pub(super) fn next_timeout(&self) -> Option<u64> {
+        self.link.as_ref().and_then(Link::next_arrival)
+    }
+
+    /// What the rules did to frames that we sent.
+    pub(super) fn rule_counts(&self) -> Counts {
+        self.link.as_ref().map_or(Counts::default(), |link| link.rules().counts(End::A))
+    }
+
+    /// Sends a frame; `false` if there is no room now.
+    pub(super) fn send(&mut self, now: u64, frame: &[u8]) -> Result<bool, DeviceError> {
+        let Some(link) = &mut self.link else {
+            let taken = self.tap.send(frame)?;
+            if taken {
+                self.record(now, Direction::Out, frame, None)?;
+            }
+            return Ok(taken);
+        };
+        if self.stuck.is_some() {
+            return Ok(false);
+        }
+        let report = link.send(now, End::A, frame);
+        let comment = report.judgement.rule.map(|_| link.rules().explain(&report.judgement).to_string());
+        self.record(now, Direction::Out, frame, comment.as_deref())?;
+        self.pump(now, |_| ())?;
+        Ok(true)
+    }
+
+    /// Takes frames that arrived, at most `most`, and hands them to `take`.
+    pub(super) fn receive(
+        &mut self,
+        now: u64,
+        buffer: &mut [u8],
+        most: usize,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<(), DeviceError> {
+        for _ in 0..most {
+            let Some(length) = self.tap.receive(buffer)? else { break };
+            let frame = &buffer[..length.min(buffer.len())];
+            self.record(now, Direction::In, frame, None)?;
+            match &mut self.link {
+                Some(link) => drop(link.send(now, End::B, frame)),
+                None => take(frame),
+            }
+        }
+        self.pump(now, take)
+    }
+
+    /// Moves frames that come out of the rules by now: ours to the TAP device, the others to `take`.
+    fn pump(&mut self, now: u64, mut take: impl FnMut(&[u8])) -> Result<(), DeviceError> {
+        if let Some(frame) = self.stuck.take()
+            && !self.tap.send(&frame)?
+        {
+            self.stuck = Some(frame);
+            return Ok(());
+        }
+        let Some(link) = &mut self.link else { return Ok(()) };
+        while let Some(delivery) = link.receive(now) {
+            match delivery.to {
+                End::A => take(delivery.frame),
+                End::B => {
+                    if !self.tap.send(delivery.frame)? {
+                        self.stuck = Some(delivery.frame.to_vec());
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn record(
+        &mut self,
+        now: u64,
+        direction: Direction,
+        frame: &[u8],
+        comment: Option<&str>,
+    ) -> Result<(), DeviceError> {
+        let Some(recorder) = &mut self.recorder else { return Ok(()) };
+        recorder.record(0, now.saturating_sub(self.start), direction, frame, comment)?;
+        Ok(())
+    }
+
+    /// Ends the capture.
+    pub(super) fn finish(&mut self) -> Result<(), DeviceError> {
+        if let Some(recorder) = self.recorder.take() {
+            recorder.finish()?;
+        }
+        Ok(())
+    }
+}
+
+/// Errors that a back end may get over without stopping: the device is down for now.
+pub(super) fn is_passing(error: &DeviceError) -> bool {
+    matches!(error, DeviceError::Net(error) if matches!(**error, NetError::Down { .. }))
+}

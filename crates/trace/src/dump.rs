@@ -69,10 +69,10 @@ pub enum DumpError {
 /// fails.
 pub fn dump(input: impl Read, out: &mut impl Write, options: DumpOptions) -> Result<Summary, DumpError> {
     let mut summary = Summary::default();
-    let mut text = String::with_capacity(CHUNK + 4096);
+    let mut text = Vec::with_capacity(CHUNK + 4096);
     let result = print(input, out, options, &mut summary, &mut text);
     // What is left is printed even if the capture is damaged.
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(&text).and_then(|()| out.flush());
     match result {
         Err(Stop::Read(error)) => {
             written.map_err(DumpError::Write)?;
@@ -94,7 +94,7 @@ fn print(
     out: &mut impl Write,
     options: DumpOptions,
     summary: &mut Summary,
-    text: &mut String,
+    text: &mut Vec<u8>,
 ) -> Result<(), Stop> {
     let mut reader = Reader::new(input).map_err(Stop::Read)?;
     let mut first = None;
@@ -103,15 +103,15 @@ fn print(
         let dissection = Dissection::of(&record);
         summary.count(record.frame, &dissection);
         if options.json {
-            Json::new(&record, &dissection, first).write(Appended(text)).map_err(Stop::Write)?;
+            Json::new(&record, &dissection, first).write(&mut *text).map_err(Stop::Write)?;
         } else {
-            use fmt::Write as _;
-            // A string takes everything.
-            let _ = write!(text, "{}", Line::new(&record, &dissection, first));
+            // A vector takes everything.
+            let _ =
+                fmt::write(&mut Appended(text), format_args!("{}", Line::new(&record, &dissection, first)));
         }
-        text.push('\n');
+        text.push(b'\n');
         if text.len() >= CHUNK || options.flush_each {
-            let written = out.write_all(text.as_bytes());
+            let written = out.write_all(text);
             text.clear();
             written.map_err(Stop::Write)?;
             if options.flush_each {
@@ -122,18 +122,12 @@ fn print(
     Ok(())
 }
 
-/// Appends what is written to a string.
-struct Appended<'s>(&'s mut String);
+/// Appends text to bytes, without the detour that `io::Write` makes for formatted text.
+struct Appended<'t>(&'t mut Vec<u8>);
 
-impl Write for Appended<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // JSON is written in whole pieces of UTF-8.
-        let piece = core::str::from_utf8(bytes).map_err(io::Error::other)?;
-        self.0.push_str(piece);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
+impl fmt::Write for Appended<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
         Ok(())
     }
 }

@@ -5,6 +5,26 @@
 //!
 //! This crate never touches a network, never reads a clock, and never panics, whatever bytes a file holds.
 //! Memory does not grow with the size of a capture.
+//!
+//! ```
+//! use rdmalab_trace::{Direction, DumpOptions, Entry, Writer, dump};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut capture = Writer::new(Vec::new())?;
+//! let interface = capture.interface("left")?;
+//! let frame = [0xff; 60];
+//! capture.write(Entry::new(interface, 1_500, &frame).direction(Direction::Out).comment("lost by rule 1"))?;
+//! let file = capture.finish()?;
+//!
+//! let mut lines = Vec::new();
+//! let summary = dump(&file[..], &mut lines, DumpOptions::default())?;
+//! assert_eq!(summary.packets, 1);
+//! assert_eq!(
+//!     String::from_utf8(lines)?,
+//!     "    1    0.000000000 ff:ff:ff:ff:ff:ff > ff:ff:ff:ff:ff:ff EtherType 0xffff len=46 # lost by rule 1\n"
+//! );
+//! # Ok(()) }
+//! ```
 
 #![forbid(unsafe_code)]
 

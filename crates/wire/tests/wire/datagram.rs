@@ -164,3 +164,18 @@ fn roce_v2_frames_are_told_from_others() {
         assert_eq!(roce_v2(&frame[..30]), None);
     }
 }
+
+/// Whatever a template holds where a packet's own values go does not get into the packet.
+#[test]
+fn template_taken_from_a_finished_packet_serves_the_next_one() {
+    for bytes in [ipv4(), ipv6()] {
+        let template = match bytes[0] >> 4 {
+            4 => NetworkHeader::V4(*bytes.first_chunk().unwrap()),
+            _ => NetworkHeader::V6(*bytes.first_chunk().unwrap()),
+        };
+        let mut again = bytes.clone();
+        again[..template.length()].fill(0xee);
+        template.finish(&mut again, 0x1234).unwrap();
+        assert_eq!(again, bytes);
+    }
+}

@@ -1,4 +1,73 @@
-//! The program `rdmalab`.
+//! The program `rdmalab`: RDMA without the hardware, on the command line.
+//!
+//! Each subcommand is a module with `Options` (what clap reads) and `run`, which gives back an [`Outcome`] or an
+//! [`Error`](outcome::Error). Only this file turns those into an exit code; nothing else exits, and nothing panics,
+//! whatever the command line says.
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod demo;
+mod dump;
+mod outcome;
+mod pingpong;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use outcome::Outcome;
+
+/// RDMA without the hardware: a userspace RoCE v2 emulator.
+#[derive(Parser)]
+#[command(name = "rdmalab", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str =
+    "Exit codes: 0 fine, 1 the peer or the check failed, 2 wrong usage or unreadable input.";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Two emulated adapters over a simulated, lossy link: what RoCE v2 does, packet by packet
+    Demo(demo::Options),
+    /// Print a capture, one line per packet, and check every ICRC
+    Dump(dump::Options),
+    /// Speak ibv_rc_pingpong with a real or emulated peer
+    Pingpong(pingpong::Options),
+}
+
+fn main() -> ExitCode {
+    let command = match CommandLine::try_parse() {
+        Ok(line) => line.command,
+        Err(error) if error.use_stderr() => {
+            let text = error.render().to_string();
+            match text.strip_prefix("error: ") {
+                Some(text) => outcome::tell(format_args!("rdmalab: {}", text.trim_end())),
+                // Help, for want of a subcommand.
+                None => outcome::tell(text.trim_end()),
+            }
+            return outcome::WRONG_USAGE.into();
+        }
+        Err(help) => {
+            // If nobody reads it, no matter.
+            let _ = help.print();
+            return ExitCode::SUCCESS;
+        }
+    };
+    let result = match command {
+        Command::Demo(options) => demo::run(&options),
+        Command::Dump(options) => dump::run(&options),
+        Command::Pingpong(options) => pingpong::run(&options),
+    };
+    match result {
+        Ok(Outcome::Fine) => ExitCode::SUCCESS,
+        Ok(Outcome::Failed) => outcome::CHECK_FAILED.into(),
+        Err(error) => {
+            if let Some(text) = error.message() {
+                outcome::tell(format_args!("rdmalab: {text}"));
+            }
+            error.exit_code()
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `rdmalab dump`: a capture, one line or JSON object per packet, with the verdict on each ICRC.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use rdmalab_trace::{DumpError, DumpOptions, ReadError, ReadFault, Summary};
+
+use crate::outcome::{Error, Outcome, Result, tell, unprinted};
+
+/// Prints a pcap or pcapng capture. A summary goes to standard error. Exit code 1 if an ICRC is wrong or a packet is
+/// malformed, 2 if the file cannot be read to its end.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The capture, pcap or pcapng; "-" reads standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// One JSON object per packet and line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the capture.
+pub fn run(options: &Options) -> Result<Outcome> {
+    let summary = if options.file.as_os_str() == "-" {
+        // Standard input may be a capture that still goes on: show each packet when it comes.
+        print(io::stdin().lock(), options, true)?
+    } else {
+        let file = File::open(&options.file).map_err(|error| unopened(options, &error))?;
+        print(file, options, false)?
+    };
+    tell(&summary);
+    Ok(Outcome::fine_if(summary.is_fine()))
+}
+
+fn print(input: impl Read, options: &Options, flush_each: bool) -> Result<Summary> {
+    let dump_options = DumpOptions { json: options.json, flush_each };
+    let mut out = io::stdout().lock();
+    rdmalab_trace::dump(input, &mut out, dump_options).map_err(|error| match error {
+        DumpError::Read { error, summary } => {
+            if summary.packets > 0 {
+                tell(&summary);
+            }
+            unread(options, &error)
+        }
+        DumpError::Write(error) => unprinted(error),
+    })
+}
+
+fn name(options: &Options) -> String {
+    if options.file.as_os_str() == "-" {
+        "standard input".to_owned()
+    } else {
+        options.file.display().to_string()
+    }
+}
+
+fn unopened(options: &Options, error: &io::Error) -> Error {
+    let opened = Error::usage(format_args!("cannot open {}: {error}", name(options)));
+    match error.kind() {
+        io::ErrorKind::NotFound => opened.advice("name a pcap or pcapng file, or - for standard input"),
+        io::ErrorKind::PermissionDenied => {
+            opened.advice("captures made as root often belong to root: change the owner, or run as root")
+        }
+        _ => opened,
+    }
+}
+
+fn unread(options: &Options, error: &ReadError) -> Error {
+    let unread = Error::usage(format_args!("{}: {error}", name(options)));
+    match &error.fault {
+        ReadFault::Cut { .. } if error.packets_before > 0 => unread.advice(
+            "the packets before that are printed above; the capturing program may not have ended properly",
+        ),
+        ReadFault::NotACapture { .. } => unread.advice("is this the right file? pcap and pcapng are read"),
+        _ => unread,
+    }
+}

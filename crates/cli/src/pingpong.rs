@@ -1,12 +1,211 @@
-//! `rdmalab pingpong`: `ibv_rc_pingpong` with a peer.
+//! `rdmalab pingpong`: `ibv_rc_pingpong` with a peer on the other side of a TAP device.
 
-use crate::outcome::{Error, Outcome, Result};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Speaks `ibv_rc_pingpong` with a peer.
+use rdmalab_device::{Device, DeviceError, HostAddress, PathMtu, TapConfig};
+use rdmalab_programs::pingpong::{self, DEFAULT_PORT, PingpongError, Step};
+use rdmalab_sim::rule::{from, lose, only};
+use rdmalab_sim::{End, Probability, RuleSet, Seed};
+
+use crate::outcome::{Error, Outcome, Result, print};
+
+/// Speaks ibv_rc_pingpong with a peer: as client if a server is named, else as server. The peer may be the real
+/// program on a real adapter, on Linux' rxe, or another rdmalab.
 #[derive(clap::Args)]
-pub struct Options {}
+pub struct Options {
+    /// The server to connect to; without one, wait for a client
+    #[arg(value_name = "SERVER", conflicts_with = "listen")]
+    server: Option<IpAddr>,
+
+    /// Wait for a client, which is the rule where no server is named
+    #[arg(long)]
+    listen: bool,
+
+    /// TAP device behind which the emulated host lives; made if it does not exist
+    #[arg(long, value_name = "NAME")]
+    tap: String,
+
+    /// The emulated host's own address, which must not be the kernel's
+    #[arg(long, value_name = "ADDR/LEN")]
+    ip: HostAddress,
+
+    /// Bytes of a message
+    #[arg(short = 's', long, default_value_t = 4096, value_parser = clap::value_parser!(u32).range(..=1 << 30))]
+    size: u32,
+
+    /// Rounds
+    #[arg(short = 'n', long = "iters", default_value_t = 1000)]
+    rounds: u32,
+
+    /// Path MTU: 256, 512, 1024, 2048 or 4096 [default: 1024, or less if the link asks for it]
+    #[arg(short = 'm', long, value_parser = path_mtu)]
+    mtu: Option<PathMtu>,
+
+    /// Receives that are kept posted
+    #[arg(short = 'r', long = "rx-depth", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=32768))]
+    receive_depth: u32,
+
+    /// TCP port for the exchange of addresses
+    #[arg(short = 'p', long, default_value_t = DEFAULT_PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    port: u16,
+
+    /// Index of our address in the GID table: 0 the link-local one, then those given
+    #[arg(short = 'g', long = "gid-idx")]
+    gid_index: Option<usize>,
+
+    /// Put in, and look for, what ibv_rc_pingpong -c checks. All other bytes are checked anyway
+    #[arg(short = 'c', long = "chk")]
+    check: bool,
+
+    /// Lose this share of the RoCE packets that we send, 0 to 1
+    #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
+    drop_rate: Probability,
+
+    /// Seed of the losses, our first PSN and TCP's numbers [default: the time of day]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// Record all frames as pcapng
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+
+    /// Give up when the peer is silent for so many seconds; 0 waits for ever
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    wait: u64,
+}
+
+fn path_mtu(text: &str) -> std::result::Result<PathMtu, &'static str> {
+    let bytes = text.parse().ok().and_then(PathMtu::from_bytes);
+    bytes.ok_or("a path MTU is 256, 512, 1024, 2048 or 4096")
+}
+
+/// Reads a probability.
+fn probability(text: &str) -> std::result::Result<Probability, &'static str> {
+    text.parse().ok().and_then(Probability::new).ok_or("a share is a number from 0 to 1")
+}
 
 /// Plays.
-pub fn run(_: &Options) -> Result<Outcome> {
-    Err(Error::failed("not there yet"))
+pub fn run(options: &Options) -> Result<Outcome> {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seed = options.seed.unwrap_or(time.as_nanos() as u64);
+    if options.server.is_some_and(|server| server.is_ipv4() != options.ip.address.is_ipv4()) {
+        return Err(Error::usage("SERVER and --ip must both be IPv4 or both be IPv6 addresses"));
+    }
+    let drops = options.drop_rate.fraction() > 0.0;
+    let rules = drops.then(|| {
+        let is_roce = |frame: &rdmalab_sim::Frame<'_>| rdmalab_wire::is_roce_v2(frame.bytes);
+        let losses = only("RoCE packets", is_roce, lose(options.drop_rate));
+        RuleSet::new(Seed::new(seed)).with(from(End::A, losses))
+    });
+    let device = Device::open_tap(TapConfig {
+        rules,
+        record: options.pcap.clone(),
+        seed,
+        ..TapConfig::new(&options.tap, vec![options.ip])
+    })
+    .map_err(open_error)?;
+
+    let most = device.max_mtu();
+    let mtu = match options.mtu {
+        Some(mtu) if mtu.bytes() > most.bytes() => {
+            let text = format!(
+                "the MTU of {} carries a path MTU of {} bytes at most, not {}",
+                options.tap,
+                most.bytes(),
+                mtu.bytes()
+            );
+            let needed = mtu.bytes() + 80;
+            let advice = format!("take -m {}, or `ip link set {} mtu {needed}`", most.bytes(), options.tap);
+            return Err(Error::usage(text).advice(advice));
+        }
+        Some(mtu) => mtu,
+        None if most.bytes() < PathMtu::M1024.bytes() => most,
+        None => PathMtu::M1024,
+    };
+    let game = pingpong::Options {
+        size: options.size,
+        rounds: options.rounds,
+        receive_depth: options.receive_depth,
+        mtu,
+        port: options.port,
+        gid_index: options.gid_index,
+        check: options.check,
+        first_psn: Seed::new(seed).branch(1).random().below(1 << 24) as u32,
+        patience: (options.wait > 0).then(|| Duration::from_secs(options.wait)),
+    };
+
+    // What cannot be printed must not end the game; it comes out at the end.
+    let mut printed = Ok(());
+    let tell = |step: Step| {
+        let line = match step {
+            Step::Listening(at) => format!("  listening:       {at}"),
+            Step::Local(side) => format!("  local address:   {side}"),
+            Step::Remote(side) => format!("  remote address:  {side}"),
+        };
+        if printed.is_ok() {
+            printed = print(line);
+        }
+    };
+    let report = match options.server {
+        Some(server) => pingpong::connect(&device, server, &game, tell),
+        None => pingpong::serve(&device, &game, tell),
+    };
+    // A lossy link may have eaten the acknowledgement of the peer's last message: stay a while to repeat it.
+    if report.is_ok() {
+        linger(&device, drops);
+    }
+    let (counters, rules) = (device.counters(), device.rule_counts());
+    let closed = device.close();
+    let report = report.map_err(game_error)?;
+    closed.map_err(Error::failed)?;
+    printed?;
+    print(report)?;
+    let received = counters.rcvd_pkts;
+    let retransmitted = counters.retransmitted_pkts;
+    print(format_args!(
+        "RoCE packets: {} sent, {retransmitted} of them again; {received} received",
+        counters.sent_pkts
+    ))?;
+    if drops {
+        print(format_args!("dropped by rule: {} (seed {seed})", rules.dropped))?;
+    }
+    Ok(Outcome::Fine)
+}
+
+/// Waits until the peer has been quiet for longer than it waits for an acknowledgement.
+fn linger(device: &Device, drops: bool) {
+    /// The real program's timeout is 67 ms; rxe may take some of them.
+    const QUIET: Duration = Duration::from_millis(300);
+    /// In the end the peer has to see for itself.
+    const MOST: u32 = 10;
+    if !drops {
+        std::thread::sleep(Duration::from_millis(50));
+        return;
+    }
+    let mut seen = device.counters().rcvd_pkts;
+    for _ in 0..MOST {
+        std::thread::sleep(QUIET);
+        let now = device.counters().rcvd_pkts;
+        if now == seen {
+            return;
+        }
+        seen = now;
+    }
+}
+
+fn open_error(error: DeviceError) -> Error {
+    match error {
+        DeviceError::Config(_) => Error::usage(format_args!("--ip: {error}")),
+        DeviceError::Record(_) => Error::usage(error),
+        _ => Error::failed(error),
+    }
+}
+
+fn game_error(error: PingpongError) -> Error {
+    match error {
+        PingpongError::NoSuchGid { .. } | PingpongError::Families { .. } => Error::usage(error),
+        _ => Error::failed(error),
+    }
 }

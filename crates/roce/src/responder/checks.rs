@@ -38,12 +38,11 @@ impl Responder {
     /// A message goes on with its own kind, and a new one begins only after it.
     pub(super) fn check_order(&self, request: &Request) -> Result<(), Fault> {
         let in_order = match (request, self.message) {
-            (Request::Send(Position::First | Position::Only), None)
-            | (Request::Write(Position::First | Position::Only), None)
-            | (Request::Read(_) | Request::Atomic(_), None)
-            | (Request::Send(Position::Middle | Position::Last), Some(Message::Send { .. }))
-            | (Request::Write(Position::Middle | Position::Last), Some(Message::Write { .. })) => true,
-            _ => false,
+            (Request::Send(Position::First | Position::Only), message)
+            | (Request::Write(Position::First | Position::Only), message) => message.is_none(),
+            (Request::Send(_), message) => matches!(message, Some(Message::Send { .. })),
+            (Request::Write(_), message) => matches!(message, Some(Message::Write { .. })),
+            (Request::Read(_) | Request::Atomic(_), message) => message.is_none(),
         };
         if in_order { Ok(()) } else { Err(Fault::INVALID) }
     }

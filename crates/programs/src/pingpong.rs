@@ -1,0 +1,138 @@
+//! `ibv_rc_pingpong`: two sides send a message to and fro.
+//!
+//! First the two tell each other their queue pairs over TCP ([`hello`]). Then the client sends, the server answers each
+//! message that it got with a message of its own, and both count until all rounds are done. Either side may be the real
+//! program: what it asks of the data with `-c` holds for what we send, and we check every byte that comes back.
+
+mod data;
+mod error;
+mod exchange;
+mod hello;
+mod report;
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use rdmalab_device::{Device, PathMtu};
+
+pub use error::PingpongError;
+pub use hello::Side;
+pub use report::Report;
+
+/// The TCP port that the program listens on if nothing else is said.
+pub const DEFAULT_PORT: u16 = 18515;
+
+/// How to play.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Bytes of a message (`-s`).
+    pub size: u32,
+    /// Rounds (`-n`).
+    pub rounds: u32,
+    /// Receives that are kept posted (`-r`).
+    pub receive_depth: u32,
+    /// Path MTU (`-m`).
+    pub mtu: PathMtu,
+    /// TCP port of the server (`-p`).
+    pub port: u16,
+    /// Index of our address in the GID table (`-g`); the first that fits the peer, if not given.
+    pub gid_index: Option<usize>,
+    /// The peer was told to check the data, or checks it (`-c`).
+    pub check: bool,
+    /// Where our PSNs begin.
+    pub first_psn: u32,
+    /// How long to wait for the peer to connect, and for each next message; for ever, if not given.
+    pub patience: Option<Duration>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            size: 4096,
+            rounds: 1000,
+            receive_depth: 500,
+            mtu: PathMtu::M1024,
+            port: DEFAULT_PORT,
+            gid_index: None,
+            check: false,
+            first_psn: 0,
+            patience: Some(Duration::from_secs(60)),
+        }
+    }
+}
+
+/// What happens on the way, for those who print it.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// The server listens on this address.
+    Listening(SocketAddr),
+    /// Our queue pair.
+    Local(Side),
+    /// The peer's queue pair.
+    Remote(Side),
+}
+
+/// Plays the server: waits for one client and answers it.
+pub fn serve(
+    device: &Device,
+    options: &Options,
+    mut tell: impl FnMut(Step),
+) -> Result<Report, PingpongError> {
+    let ours = exchange::Session::open(device, options)?;
+    let listener = device.listen(options.port)?;
+    let own = own_address(device, options.gid_index, None)?;
+    tell(Step::Listening(SocketAddr::new(own, options.port)));
+    let mut stream = listener
+        .accept(options.patience)?
+        .ok_or(PingpongError::Silence { what: "a client", patience: options.patience })?;
+    stream.set_timeout(options.patience);
+    let client = stream.ends().map(|(_, peer)| peer.ip());
+    let local = ours.side(own_address(device, options.gid_index, client)?);
+    tell(Step::Local(local));
+    let remote = hello::read(&mut stream)?;
+    tell(Step::Remote(remote));
+    ours.connect(&local, &remote)?;
+    hello::write(&mut stream, &local)?;
+    hello::wait_for_done(&mut stream)?;
+    ours.play(exchange::Role::Server)
+}
+
+/// Plays the client: connects to a server and begins.
+pub fn connect(
+    device: &Device,
+    server: IpAddr,
+    options: &Options,
+    mut tell: impl FnMut(Step),
+) -> Result<Report, PingpongError> {
+    let ours = exchange::Session::open(device, options)?;
+    let local = ours.side(own_address(device, options.gid_index, Some(server))?);
+    tell(Step::Local(local));
+    let mut stream = device.connect(SocketAddr::new(server, options.port), options.patience)?;
+    stream.set_timeout(options.patience);
+    hello::write(&mut stream, &local)?;
+    let remote = hello::read(&mut stream)?;
+    tell(Step::Remote(remote));
+    ours.connect(&local, &remote)?;
+    hello::say_done(&mut stream)?;
+    ours.play(exchange::Role::Client)
+}
+
+/// The address of our queue pair: the one asked for, or the first of the peer's family that is not link-local.
+fn own_address(device: &Device, index: Option<usize>, peer: Option<IpAddr>) -> Result<IpAddr, PingpongError> {
+    let gids = device.gids();
+    match index {
+        Some(index) => {
+            gids.get(index).copied().ok_or(PingpongError::NoSuchGid { index, entries: gids.len() })
+        }
+        None => {
+            let fits = |gid: &&IpAddr| peer.is_none_or(|peer| peer.is_ipv4() == gid.is_ipv4());
+            // Entry 0 is the link-local address.
+            gids.iter()
+                .skip(1)
+                .find(fits)
+                .or(gids.first())
+                .copied()
+                .ok_or(PingpongError::NoSuchGid { index: 0, entries: 0 })
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Why a game ended early.
+
+use std::io;
+use std::time::Duration;
+
+use rdmalab_device::{CompletionStatus, DeviceError, ModifyError, PostError};
+
+/// Why a game of ping-pong could not be begun or finished.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PingpongError {
+    /// The device.
+    #[error("{0}")]
+    Device(#[from] DeviceError),
+    /// The queue pair could not be brought into a state.
+    #[error("cannot connect the queue pair: {0}")]
+    Modify(#[from] ModifyError),
+    /// A request was not taken.
+    #[error("cannot post a request: {0}")]
+    Post(#[from] PostError),
+    /// There is no such entry in the GID table.
+    #[error("the GID table has {entries} entries, there is none with index {index}")]
+    NoSuchGid {
+        /// The index asked for.
+        index: usize,
+        /// How many there are.
+        entries: usize,
+    },
+    /// The TCP connection broke.
+    #[error("the exchange of addresses over TCP failed: {0}")]
+    Tcp(#[from] io::Error),
+    /// The peer's first message is not what the program sends.
+    #[error("the peer's address message is not of ibv_rc_pingpong: {0:?}")]
+    NotAnAddress(String),
+    /// The peer's queue pair has an address of another family than ours.
+    #[error("the peer's GID {peer} and ours, {local}, are not of one family; choose another with -g")]
+    Families {
+        /// Ours.
+        local: std::net::IpAddr,
+        /// The peer's.
+        peer: std::net::IpAddr,
+    },
+    /// The peer did not do its part.
+    #[error("{what} did not come within {} s", patience.map_or(0, |patience| patience.as_secs()))]
+    Silence {
+        /// What was waited for.
+        what: &'static str,
+        /// How long.
+        patience: Option<Duration>,
+    },
+    /// A request failed.
+    #[error("round {round}: the {request} failed with {status}")]
+    Failed {
+        /// Rounds done so far.
+        round: u32,
+        /// What failed.
+        request: &'static str,
+        /// How.
+        status: CompletionStatus,
+    },
+    /// A message had another length.
+    #[error("round {round}: a message of {found} bytes came, {expected} were expected")]
+    Length {
+        /// Rounds done so far.
+        round: u32,
+        /// Bytes that came.
+        found: u32,
+        /// Bytes expected.
+        expected: u32,
+    },
+    /// The data is not what was sent.
+    #[error("round {round}: byte {offset} is {found:#04x}, {expected:#04x} was expected")]
+    Data {
+        /// Rounds done so far.
+        round: u32,
+        /// The first wrong byte.
+        offset: usize,
+        /// What is there.
+        found: u8,
+        /// What should be.
+        expected: u8,
+    },
+}

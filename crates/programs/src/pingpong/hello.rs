@@ -1,0 +1,121 @@
+//! What the two sides tell each other over TCP before they begin.
+//!
+//! One message each, the client first: `LID:QPN:PSN:GID` in hexadecimal digits (4, 6, 6 and 32 of them), colons between,
+//! a zero byte behind: 52 bytes. When the client has connected its queue pair, it sends `done` and a zero byte. Seen in
+//! `pcaps/rc_pingpong.pcap`, frames 6, 8 and 10.
+
+use std::io::{self, Read, Write};
+use std::net::IpAddr;
+
+use rdmalab_device::{Gid, Psn, Qpn};
+
+use super::error::PingpongError;
+
+/// Bytes of the message.
+const LENGTH: usize = 4 + 1 + 6 + 1 + 6 + 1 + 32 + 1;
+const DONE: &[u8; 5] = b"done\0";
+
+/// One side's queue pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Side {
+    /// Its number.
+    pub queue_pair: Qpn,
+    /// The PSN with which it begins to send.
+    pub psn: Psn,
+    /// Its address, which is the RoCE v2 GID.
+    pub address: IpAddr,
+}
+
+impl Side {
+    fn encode(&self) -> [u8; LENGTH] {
+        let mut text = format!("{:04x}:{:06x}:{:06x}:", 0, self.queue_pair.value(), self.psn.value());
+        for byte in Gid::from(self.address).0 {
+            text.push_str(&format!("{byte:02x}"));
+        }
+        let mut message = [0; LENGTH];
+        for (place, byte) in message.iter_mut().zip(text.bytes()) {
+            *place = byte;
+        }
+        message
+    }
+
+    fn decode(message: &[u8; LENGTH]) -> Option<Self> {
+        let text = str::from_utf8(message.strip_suffix(&[0])?).ok()?;
+        let mut fields = text.split(':');
+        let mut field = |digits: usize| {
+            fields
+                .next()
+                .filter(|field| field.len() == digits && field.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        };
+        let number = |text: &str| u32::from_str_radix(text, 16).ok();
+        field(4)?;
+        let queue_pair = Qpn::new(number(field(6)?)?);
+        let psn = Psn::new(number(field(6)?)?);
+        let gid = u128::from_str_radix(field(32)?, 16).ok()?;
+        Some(Self { queue_pair, psn, address: Gid(gid.to_be_bytes()).to_ip() })
+    }
+}
+
+impl std::fmt::Display for Side {
+    /// As the program prints it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let gid = match self.address {
+            IpAddr::V4(address) => format!("::ffff:{address}"),
+            IpAddr::V6(address) => address.to_string(),
+        };
+        let (queue_pair, psn) = (self.queue_pair.value(), self.psn.value());
+        write!(f, "LID 0x0000, QPN {queue_pair:#08x}, PSN {psn:#08x}, GID {gid}")
+    }
+}
+
+pub(super) fn write(stream: &mut impl Write, side: &Side) -> io::Result<()> {
+    stream.write_all(&side.encode())
+}
+
+pub(super) fn read(stream: &mut impl Read) -> Result<Side, PingpongError> {
+    let mut message = [0; LENGTH];
+    stream.read_exact(&mut message)?;
+    Side::decode(&message)
+        .ok_or_else(|| PingpongError::NotAnAddress(String::from_utf8_lossy(&message).into_owned()))
+}
+
+pub(super) fn say_done(stream: &mut impl Write) -> io::Result<()> {
+    stream.write_all(DONE)
+}
+
+/// Waits until the client is ready. The program takes whatever comes as the word.
+pub(super) fn wait_for_done(stream: &mut impl Read) -> io::Result<()> {
+    stream.read_exact(&mut [0; DONE.len()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frame 6 of `pcaps/rc_pingpong.pcap`.
+    const SEEN: &[u8; LENGTH] = b"0000:000011:50e9a0:00000000000000000000ffff0a090002\0";
+
+    #[test]
+    fn the_message_of_a_real_program_is_read_and_written_again() {
+        let side = Side::decode(SEEN).unwrap();
+        assert_eq!(
+            side,
+            Side { queue_pair: Qpn::new(0x11), psn: Psn::new(0x50e9a0), address: [10, 9, 0, 2].into() }
+        );
+        assert_eq!(&side.encode(), SEEN);
+    }
+
+    #[test]
+    fn what_is_not_such_a_message_is_refused() {
+        for place in 0..LENGTH {
+            let mut message = *SEEN;
+            message[place] = b'+';
+            assert_eq!(Side::decode(&message), None, "'+' in place {place}");
+        }
+    }
+
+    #[test]
+    fn a_message_cut_short_is_an_error() {
+        assert!(matches!(read(&mut &SEEN[..51]), Err(PingpongError::Tcp(_))));
+    }
+}

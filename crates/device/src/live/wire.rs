@@ -54,7 +54,7 @@ impl Wire {
         let Some(link) = &mut self.link else {
             let taken = self.tap.send(frame)?;
             if taken {
-                self.record(now, Direction::Out, frame, None)?;
+                self.record(Direction::Out, frame, None)?;
             }
             return Ok(taken);
         };
@@ -63,7 +63,7 @@ impl Wire {
         }
         let report = link.send(now, End::A, frame);
         let comment = report.judgement.rule.map(|_| link.rules().explain(&report.judgement).to_string());
-        self.record(now, Direction::Out, frame, comment.as_deref())?;
+        self.record(Direction::Out, frame, comment.as_deref())?;
         self.pump(now, |_| ())?;
         Ok(true)
     }
@@ -79,7 +79,7 @@ impl Wire {
         for _ in 0..most {
             let Some(length) = self.tap.receive(buffer)? else { break };
             let frame = &buffer[..length.min(buffer.len())];
-            self.record(now, Direction::In, frame, None)?;
+            self.record(Direction::In, frame, None)?;
             match &mut self.link {
                 Some(link) => drop(link.send(now, End::B, frame)),
                 None => take(frame),
@@ -111,15 +111,16 @@ impl Wire {
         Ok(())
     }
 
+    /// Records with the time of this very moment: a turn's own time is that of its beginning.
     fn record(
         &mut self,
-        now: u64,
         direction: Direction,
         frame: &[u8],
         comment: Option<&str>,
     ) -> Result<(), DeviceError> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
-        recorder.record(0, now.saturating_sub(self.start), direction, frame, comment)?;
+        let time = MonotonicClock::now().saturating_sub(self.start);
+        recorder.record(0, time, direction, frame, comment)?;
         Ok(())
     }
 

@@ -22,7 +22,7 @@ pub enum DropReason {
     BadSource,
     /// An IP fragment. Nothing is put together again: TCP does not fragment, RoCE must not.
     Fragment,
-    /// Neighbour discovery by routers and redirects, of which this host makes no use.
+    /// Of no use to this host: neighbour discovery by routers, redirects, and a TCP SYN that crosses our own.
     Ignored,
 }
 

@@ -16,8 +16,8 @@ use crate::neighbours::{Neighbours, Origin};
 use crate::receive::{self, Received, Sender};
 use crate::send::{self, SendError, Sent};
 use crate::stack::Stack;
-use crate::tcp::Tcp;
 use crate::tcp::segment::Segment;
+use crate::tcp::{Tcp, Verdict};
 
 /// Bytes that [`Host::send_roce`] needs in front of the IP packet.
 pub const HEADROOM: usize = crate::stack::HEADROOM;
@@ -143,16 +143,23 @@ impl Host {
     ) -> Result<(), DropReason> {
         if let Some(tcp_at) = tcp_at {
             let segment = Segment::parse(packet, from, tcp_at).ok_or(DropReason::Malformed)?;
-            if !self.tcp.before_segment(&mut self.stack, &segment) {
-                return Err(DropReason::Ignored);
+            match self.tcp.before_segment(&mut self.stack, &segment) {
+                Verdict::Drop => return Err(DropReason::Ignored),
+                Verdict::Pass => self.stack.handle_packet(now, packet),
+                Verdict::OpenWindow => {
+                    let mut copy = self.stack.buffer();
+                    copy.extend_from_slice(packet);
+                    Segment::open_window(&mut copy, tcp_at);
+                    self.stack.handle_packet(now, &copy);
+                    self.stack.recycle(copy);
+                }
             }
+            self.tcp.after_segment(now, &mut self.stack);
+        } else {
+            self.stack.handle_packet(now, packet);
         }
         self.counters.received_ip += 1;
         self.neighbours.confirm(now, from.address, from.mac);
-        self.stack.handle_packet(now, packet);
-        if tcp_at.is_some() {
-            self.tcp.after_segment(now, &mut self.stack);
-        }
         self.route_outgoing(now, Origin::Reply);
         Ok(())
     }

@@ -65,14 +65,14 @@ impl Ndp {
             NdiscRepr::NeighborSolicit { target_addr, lladdr } if icmp_type == SOLICITATION => {
                 let about = Neighbour { source, destination, target: target_addr, mac: unicast(lladdr)? };
                 let duplicate_probe = source.is_unspecified();
-                let lawful = !target_addr.is_multicast()
-                    && !(duplicate_probe && (about.mac.is_some() || !is_solicited_node(destination)));
+                let lawful = !(target_addr.is_multicast()
+                    || duplicate_probe && (about.mac.is_some() || !is_solicited_node(destination)));
                 lawful.then_some(Self::Solicitation(about))
             }
             NdiscRepr::NeighborAdvert { flags, target_addr, lladdr } if icmp_type == ADVERTISEMENT => {
                 let about = Neighbour { source, destination, target: target_addr, mac: unicast(lladdr)? };
                 let solicited = flags.contains(NdiscNeighborFlags::SOLICITED);
-                let lawful = !target_addr.is_multicast() && !(solicited && destination.is_multicast());
+                let lawful = !(target_addr.is_multicast() || solicited && destination.is_multicast());
                 let overrides = flags.contains(NdiscNeighborFlags::OVERRIDE);
                 lawful.then_some(Self::Advertisement { about, solicited, overrides })
             }

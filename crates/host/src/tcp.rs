@@ -32,8 +32,10 @@ pub const LISTENERS_MAX: usize = 64;
 const BACKLOG: usize = 16;
 /// Connections whose peer has not yet answered our SYN-ACK. The oldest makes room for the next.
 const HALF_OPEN_MAX: usize = 16;
-/// Bytes that each direction of a stream can buffer.
-const BUFFER: usize = 64 * 1024;
+/// Bytes that each direction of a stream can buffer. No more than an unscaled window can say: with larger ones smoltcp
+/// 0.14 scales the window of its own SYN-ACK in its books, takes in data beyond its buffer before the handshake ends,
+/// and panics.
+const BUFFER: usize = 65_535;
 
 const SECOND: u64 = 1_000_000_000;
 /// How long a closed stream may take to finish before it is reset.
@@ -42,8 +44,11 @@ const LINGER: u64 = 60 * SECOND;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// Silence after which the peer is taken for dead.
 const TIMEOUT: Duration = Duration::from_secs(35);
-/// Should smoltcp claim to have something to send and not send it, it is asked again after this long, not at once.
+/// Should smoltcp claim to have something to send and not send it, or send without end, it is asked again after this
+/// long, not at once.
 const PAUSE: u64 = 1_000_000;
+/// Passes over the sockets at the same time after which they pause: more than a full buffer has segments.
+const PASSES_MAX: u32 = 4096;
 /// Local ports of outgoing connections (RFC 6335 §6).
 const PORTS: core::ops::RangeInclusive<u16> = 49152..=65535;
 
@@ -54,6 +59,8 @@ pub(crate) struct Tcp {
     next_port: u16,
     /// When the sockets have to be asked next: 0 for at once.
     due: Option<u64>,
+    /// The time of the last pass over the sockets, and how many there were at that time.
+    passes: (u64, u32),
 }
 
 struct Stream {
@@ -76,6 +83,18 @@ enum Owner {
     Nobody,
 }
 
+/// What to do with a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Give it to the stack.
+    Pass,
+    /// Give it to the stack with a window of 1 byte in place of none. If the segment that confirms our FIN closes the
+    /// window, smoltcp 0.14 leaves its probe timer running in FIN-WAIT-2 and never rewinds it: it would send without
+    /// end. A window of 1 does what probing does, one byte again and again, and stops that timer.
+    OpenWindow,
+    Drop,
+}
+
 /// What happened since the sockets were last looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Event {
@@ -89,7 +108,8 @@ impl Tcp {
         let mixed = (seed.wrapping_add(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let offset = (mixed >> 48) as u16 % (PORTS.end() - PORTS.start());
         let next_port = PORTS.start() + offset;
-        Self { streams: BTreeMap::new(), listeners: BTreeMap::new(), next_id: 1, next_port, due: None }
+        let (streams, listeners, passes) = Default::default();
+        Self { streams, listeners, next_id: 1, next_port, due: None, passes }
     }
 
     pub(crate) fn listen(&mut self, port: u16) -> Result<ListenerId, ListenError> {
@@ -157,28 +177,32 @@ impl Tcp {
         Ok(id)
     }
 
-    /// Before a segment goes to the stack: gives a SYN its socket. `false`: drop the segment.
-    pub(crate) fn before_segment(&mut self, stack: &mut Stack, segment: &Segment) -> bool {
-        if !segment.opens {
-            return true;
+    /// Before a segment goes to the stack: gives a SYN its socket, and says what to do with the segment.
+    pub(crate) fn before_segment(&mut self, stack: &mut Stack, segment: &Segment) -> Verdict {
+        if !segment.opens && !segment.no_window {
+            return Verdict::Pass;
         }
         let known = self.streams.iter().find(|(_, stream)| {
             let socket = stack.sockets.get::<Socket<'_>>(stream.handle);
             segment.is_for(socket)
         });
+        if !segment.opens {
+            let finishing = known.is_some_and(|(_, stream)| stream.seen == State::FinWait1);
+            return if finishing { Verdict::OpenWindow } else { Verdict::Pass };
+        }
         if let Some((id, stream)) = known {
             match stream.seen {
-                State::SynSent => return false,
+                State::SynSent => return Verdict::Drop,
                 // The peer is done with the old connection and opens a new one.
                 State::TimeWait if stream.owner == Owner::Nobody => {
                     let id = *id;
                     self.remove(stack, id);
                 }
-                _ => return true,
+                _ => return Verdict::Pass,
             }
         }
         let listener = self.listeners.iter().find(|(_, port)| **port == segment.destination.port());
-        let Some((&listener, &port)) = listener else { return true };
+        let Some((&listener, &port)) = listener else { return Verdict::Pass };
         if self.make_backlog(stack, listener) && self.make_room(stack) {
             let mut socket = new_socket();
             // The port is not 0 and the socket is new: nothing that could fail.
@@ -186,7 +210,7 @@ impl Tcp {
                 self.add(stack, socket, Owner::Listener(listener));
             }
         }
-        true
+        Verdict::Pass
     }
 
     /// After the stack has looked at a segment.
@@ -213,10 +237,16 @@ impl Tcp {
         }
         stack.poll_sockets(now);
         self.settle(now, stack, Event::Sent);
-        self.due = if stack.has_outgoing() {
+        self.passes = if self.passes.0 == now { (now, self.passes.1 + 1) } else { (now, 1) };
+        self.due = if self.passes.1 > PASSES_MAX {
+            self.passes.1 = 0;
+            Some(now.saturating_add(PAUSE))
+        } else if stack.has_outgoing() {
             Some(0)
         } else {
-            let socket = stack.next_socket_timeout(now).map(|at| if at <= now { now + PAUSE } else { at });
+            let socket = stack
+                .next_socket_timeout(now)
+                .map(|at| if at <= now { now.saturating_add(PAUSE) } else { at });
             let linger = self.streams.values().filter_map(|stream| stream.until).min();
             [socket, linger].into_iter().flatten().min()
         };

@@ -54,7 +54,7 @@ impl Host {
     }
 
     /// Hands bytes over to be sent and returns how many there was room for: none while connecting, and none while
-    /// 64 KiB wait for the peer.
+    /// 65,535 wait for the peer.
     pub fn write(&mut self, id: StreamId, data: &[u8]) -> Result<usize, StreamError> {
         self.tcp.write(&mut self.stack, id, data)
     }

@@ -19,18 +19,36 @@ pub(crate) struct Segment {
     pub(crate) destination: SocketAddr,
     /// SYN without ACK, RST or FIN.
     pub(crate) opens: bool,
+    /// The window is closed.
+    pub(crate) no_window: bool,
 }
 
 impl Segment {
     /// `packet` from the IP header on, its TCP header at `tcp_at`. `None` if it is too short; checksums are the stack's.
     pub(crate) fn parse(packet: &[u8], from: Sender, tcp_at: usize) -> Option<Self> {
         let (_, destination) = send::destination(packet)?;
-        let [s0, s1, d0, d1, _, _, _, _, _, _, _, _, _, flags] = *packet.get(tcp_at..)?.first_chunk()?;
+        let [s0, s1, d0, d1, _, _, _, _, _, _, _, _, _, flags, w0, w1, _, _] =
+            *packet.get(tcp_at..)?.first_chunk()?;
         Some(Self {
             source: SocketAddr::new(from.address, u16::from_be_bytes([s0, s1])),
             destination: SocketAddr::new(destination, u16::from_be_bytes([d0, d1])),
             opens: flags & (SYN | ACK | RST | FIN) == SYN,
+            no_window: [w0, w1] == [0, 0],
         })
+    }
+
+    /// Turns a closed window into one of 1 byte, the checksum along with it (RFC 1624).
+    pub(crate) fn open_window(packet: &mut [u8], tcp_at: usize) {
+        let Some([.., w0, w1, c0, c1]) = packet.get_mut(tcp_at..).and_then(<[u8]>::first_chunk_mut::<18>)
+        else {
+            return;
+        };
+        if [*w0, *w1] == [0, 0] {
+            [*w0, *w1] = [0, 1];
+            let sum = u32::from(!u16::from_be_bytes([*c0, *c1])) + 1;
+            let folded = (sum & 0xffff) as u16 + (sum >> 16) as u16;
+            [*c0, *c1] = (!folded).to_be_bytes();
+        }
     }
 
     /// Whether it belongs to this socket's connection.

@@ -315,3 +315,84 @@ proptest! {
         still_works(b, now)?;
     }
 }
+
+/// A forgery that fits exactly where the connection is.
+fn exact(flags: u8, window: u16) -> Forgery {
+    Forgery {
+        v6: false,
+        from_other_port: false,
+        flags,
+        sequence: 0,
+        acknowledges: 0,
+        window,
+        options: vec![],
+        payload: 0,
+        wait: 0,
+    }
+}
+
+/// A connection from `a`'s address opened by hand, and what is known of it.
+fn opened_by_hand(host: &mut Host, syn: &Forgery) -> [Seen; 2] {
+    introduce(host, 0, &mut host_a());
+    let mut seen = [Seen { own_port: 80, peer_port: 5000, ..Seen::default() }; 2];
+    host.handle_frame(1, &forge(&seen[0], syn));
+    for frame in frames(host, 1) {
+        watch(&mut seen, &frame);
+    }
+    seen
+}
+
+#[test]
+fn regression_data_beyond_the_buffer_before_the_handshake_ends() {
+    let mut host = host_b();
+    host.listen(80).unwrap();
+    let syn = Forgery { options: vec![1, 3, 3, 0], ..exact(0x02, 0) };
+    let seen = opened_by_hand(&mut host, &syn);
+    let data = Forgery { sequence: 64_886, payload: 651, ..exact(0x10, 0) };
+    host.handle_frame(1, &forge(&seen[0], &data));
+    still_works(host, 1).unwrap();
+}
+
+#[test]
+fn regression_a_window_closed_by_the_segment_that_confirms_our_fin() {
+    let mut host = host_b();
+    let listener = host.listen(80).unwrap();
+    let mut seen = opened_by_hand(&mut host, &exact(0x02, 60_000));
+    host.handle_frame(1, &forge(&seen[0], &exact(0x10, 60_000)));
+    let stream = host.accept(listener).unwrap();
+    host.write(stream, &[1; 1000]).unwrap();
+    host.shut_down(stream).unwrap();
+    for frame in frames(&mut host, 1) {
+        watch(&mut seen, &frame);
+    }
+    // First all but the FIN, which starts the probing, then the FIN too.
+    for missing in [-1, 0] {
+        host.handle_frame(2, &forge(&seen[0], &Forgery { acknowledges: missing, ..exact(0x10, 0) }));
+    }
+    let later: usize = (1..50).map(|tick| frames(&mut host, 2 + tick * SECOND / 5).len()).sum();
+    assert!(later < 5, "{later} frames in ten seconds");
+}
+
+#[test]
+fn a_peer_that_closes_its_window_while_we_finish_gets_everything_when_it_opens_it() {
+    let mut host = host_b();
+    let listener = host.listen(80).unwrap();
+    let mut seen = opened_by_hand(&mut host, &exact(0x02, 1000));
+    host.handle_frame(1, &forge(&seen[0], &exact(0x10, 1000)));
+    let stream = host.accept(listener).unwrap();
+    host.write(stream, &[1; 1500]).unwrap();
+    host.shut_down(stream).unwrap();
+    for frame in frames(&mut host, 1) {
+        watch(&mut seen, &frame);
+    }
+    host.handle_frame(2, &forge(&seen[0], &exact(0x10, 0)));
+    let full = seen[0];
+    let probes: Vec<_> = (0..50).flat_map(|tick| frames(&mut host, 2 + tick * SECOND / 10)).collect();
+    assert!((1..10).contains(&probes.len()), "{} probes in five seconds", probes.len());
+    assert!(probes.iter().all(|probe| probe.len() == 14 + 20 + 20 + 1));
+    host.handle_frame(6 * SECOND, &forge(&full, &exact(0x10, 1000)));
+    let rest = frames(&mut host, 6 * SECOND);
+    watch(&mut seen, rest.last().unwrap());
+    // 500 bytes and the FIN.
+    assert_eq!(seen[0].next.wrapping_sub(full.next), 501);
+}

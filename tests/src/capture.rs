@@ -1,11 +1,19 @@
-//! A capture of one interface, and what tshark has to say about it.
+//! A capture of one interface, and what two judges, tshark and our own reading, say about it.
 
+use std::fs::File;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use rdmalab_trace::{DumpOptions, Summary, dump};
+
 use crate::Network;
 use crate::process::{Process, run};
+
+/// What tshark guesses about the payload of SENDs, each of which calls an innocent one malformed now and then: RPC
+/// over RDMA, and an Ethernet frame without its addresses.
+const GUESSES: [&str; 2] = ["rpcrdma_infiniband", "eth_over_ib"];
 
 /// tcpdump at work. Dropping it unfinished ends it; the file stays with the test's other files.
 #[derive(Debug)]
@@ -43,52 +51,59 @@ impl Capture {
     }
 }
 
-/// What tshark found in a capture.
+/// What the judges found in a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// How many RoCE packets it saw: those it could read as InfiniBand.
-    pub roce_packets: usize,
-    /// The numbers of the frames that it calls malformed.
-    pub malformed: Vec<u64>,
+    /// How many packets tshark could read as InfiniBand.
+    pub tshark_roce: u64,
+    /// The numbers of the frames that tshark calls malformed.
+    pub tshark_malformed: Vec<u64>,
+    /// What our own reading found, ICRCs above all, which tshark does not check.
+    pub ours: Summary,
 }
 
 impl Verdict {
-    /// Lets tshark read the capture `file`. Its guess that short SENDs carry RPC over RDMA is turned off.
+    /// Lets tshark and [`dump`] read the capture `file`.
     #[track_caller]
     pub fn of(network: &Network, file: &Path) -> Self {
         let mut tshark = Command::new("tshark");
-        tshark.arg("-r").arg(file).args(["--disable-heuristic", "rpcrdma_infiniband", "-T", "fields"]);
+        tshark.arg("-r").arg(file).args(GUESSES.iter().flat_map(|guess| ["--disable-heuristic", guess]));
+        tshark.args(["-T", "fields"]);
         tshark.args(["-e", "frame.number", "-e", "infiniband.bth.opcode", "-e", "_ws.malformed"]);
         let name = network.lab().unique("tshark");
         let said = run(&name, &mut tshark, network.lab().folder(), Duration::from_secs(120))
             .unwrap_or_else(|error| panic!("tshark cannot read {}: {error}", file.display()));
-        Self::from_fields(&said.stdout)
+        let (tshark_roce, tshark_malformed) = from_fields(&said.stdout);
+        let open = File::open(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let ours = dump(BufReader::new(open), &mut std::io::sink(), DumpOptions::default())
+            .unwrap_or_else(|error| panic!("{} cannot be read to its end: {error}", file.display()));
+        Self { tshark_roce, tshark_malformed, ours }
     }
 
-    /// Panics if a packet is malformed or if there is no RoCE packet at all, since then nothing was judged.
+    /// Panics if a packet is malformed or has a wrong ICRC, if the judges see different numbers of RoCE packets, or
+    /// if there is none at all, since then nothing was judged.
     #[track_caller]
-    pub fn expect_sound(&self, file: &Path) {
-        assert!(
-            self.malformed.is_empty(),
-            "tshark calls malformed in {}: {:?}",
-            file.display(),
-            self.malformed
-        );
-        assert!(self.roce_packets > 0, "there is no RoCE packet in {}", file.display());
+    pub fn expect_sound(&self) {
+        assert!(self.tshark_malformed.is_empty(), "tshark calls packets malformed: {self:?}");
+        assert!(self.ours.malformed.count == 0, "packets are malformed: {self:?}");
+        assert!(self.ours.roce > 0, "there is no RoCE packet: {self:?}");
+        assert!(self.ours.icrc_right == self.ours.roce, "not every ICRC is right: {self:?}");
+        assert!(self.tshark_roce == self.ours.roce, "tshark counts RoCE packets differently: {self:?}");
     }
+}
 
-    fn from_fields(lines: &str) -> Self {
-        let mut verdict = Self { roce_packets: 0, malformed: Vec::new() };
-        for line in lines.lines() {
-            let mut fields = line.split('\t');
-            let number = fields.next().and_then(|number| number.parse().ok()).unwrap_or(0);
-            verdict.roce_packets += usize::from(fields.next().is_some_and(|opcode| !opcode.is_empty()));
-            if fields.next().is_some_and(|malformed| !malformed.is_empty()) {
-                verdict.malformed.push(number);
-            }
+/// How many lines have an opcode, and which are malformed.
+fn from_fields(lines: &str) -> (u64, Vec<u64>) {
+    let (mut roce, mut malformed) = (0, Vec::new());
+    for line in lines.lines() {
+        let mut fields = line.split('\t');
+        let number = fields.next().and_then(|number| number.parse().ok()).unwrap_or(0);
+        roce += u64::from(fields.next().is_some_and(|opcode| !opcode.is_empty()));
+        if fields.next().is_some_and(|mark| !mark.is_empty()) {
+            malformed.push(number);
         }
-        verdict
     }
+    (roce, malformed)
 }
 
 #[cfg(test)]
@@ -97,7 +112,6 @@ mod tests {
 
     #[test]
     fn a_malformed_frame_is_told_by_its_number() {
-        let verdict = Verdict::from_fields("1\t\t\n2\t17\t\n3\t4\t_ws.malformed\n");
-        assert_eq!(verdict, Verdict { roce_packets: 2, malformed: vec![3] });
+        assert_eq!(from_fields("1\t\t\n2\t17\t\n3\t4\t_ws.malformed\n"), (2, vec![3]));
     }
 }

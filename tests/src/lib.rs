@@ -1,7 +1,7 @@
 //! The live tests' laboratory: a real Linux RDMA stack in a guest, a network of its own for it, and judges.
 //!
 //! A test asks [`Lab::ready`] whether live tests can run here, makes a [`Network`], boots a [`Guest`] on it, runs
-//! programs in the guest and programs of ours beside it, and lets tshark judge the [`Capture`]. Nothing of it
+//! programs in the guest and programs of ours beside it, and has the [`Capture`] judged. Nothing of it
 //! leaves the network namespace, and everything (processes, namespaces, files) goes when its owner is dropped,
 //! after a failed test too. Every wait ends: at its limit the test fails and says what it waited for.
 //!
@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod capture;
+pub mod conversation;
 mod guest;
 mod initramfs;
 mod kernel;

@@ -67,7 +67,7 @@ impl Network {
     #[track_caller]
     pub fn add_tap(&self, name: &str) {
         self.ip_inside(&["tuntap", "add", "dev", name, "mode", "tap"]);
-        self.ip_inside(&["link", "set", name, "mtu", MTU, "master", "bridge", "up"]);
+        self.ip_inside(&["link", "set", "dev", name, "mtu", MTU, "master", "bridge", "up"]);
     }
 
     /// A command that runs `program` inside the namespace and dies with the thread that starts it, so that it

@@ -23,7 +23,7 @@ pub(crate) fn present() -> Result<(), String> {
         .write(true)
         .open("/dev/net/tun")
         .map_err(|error| format!("/dev/net/tun cannot be opened: {error}"))?;
-    let missing = missing(LIST, |what| on_path(what));
+    let missing = missing(LIST, on_path);
     if missing.is_empty() {
         return Ok(());
     }

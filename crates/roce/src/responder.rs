@@ -101,13 +101,15 @@ impl Responder {
         self.msn = Msn::default();
         self.message = None;
         self.told = false;
+        self.replies.clear();
+        self.replay = Replay::default();
         self.resize(settings);
     }
 
-    /// Follows a change of how many READs and atomics are remembered.
+    /// Follows a change of how many READs and atomics are remembered. What is on its way stays.
     pub(crate) fn resize(&mut self, settings: &Settings) {
-        self.replies = Replies::new(settings.max_destination_reads);
-        self.replay = Replay::new(settings.max_destination_reads);
+        self.replies.resize(settings.max_destination_reads);
+        self.replay.resize(settings.max_destination_reads);
     }
 
     /// Forgets everything, without completions.

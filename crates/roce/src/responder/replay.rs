@@ -34,8 +34,12 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    pub(super) fn new(depth: u8) -> Self {
-        Self { done: VecDeque::with_capacity(depth.into()), depth: depth.into() }
+    /// Sets how many are remembered; the newest stay.
+    pub(super) fn resize(&mut self, depth: u8) {
+        self.depth = depth.into();
+        let excess = self.done.len().saturating_sub(self.depth);
+        self.done.drain(..excess);
+        self.done.reserve(self.depth - self.done.len());
     }
 
     pub(super) fn remember(&mut self, done: Done) {

@@ -67,10 +67,11 @@ pub(super) struct Replies {
 }
 
 impl Replies {
-    pub(super) fn new(max_reads: u8) -> Self {
+    /// Sets the capacity by how many READs and atomics there may be at once. What waits already stays.
+    pub(super) fn resize(&mut self, max_reads: u8) {
         // Each READ may have an acknowledgement in front; as many again for replays; one for the last word.
-        let capacity = 4 * usize::from(max_reads) + 4;
-        Self { queue: VecDeque::with_capacity(capacity + 1), capacity, reads: 0 }
+        self.capacity = 4 * usize::from(max_reads) + 4;
+        self.queue.reserve((self.capacity + 1).saturating_sub(self.queue.len()));
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -31,9 +31,10 @@ pub use live::{
 };
 
 pub use rdmalab_host::{ConfigError, HostAddress, HostConfig};
-pub use rdmalab_roce::{Counters, Discard, Event, RetryCause};
+pub use rdmalab_roce::{Counters, CreateError, Discard, Event, QueuePairConfig, RetryCause};
 pub use rdmalab_verbs::{
-    Access, Attributes, Capabilities, Completion, CompletionKind, CompletionStatus, ModifyError, Operation,
-    Path, PostError, ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, State,
+    Access, Attributes, Capabilities, Completion, CompletionKind, CompletionQueueId, CompletionStatus,
+    HeapMemory, Memory, MemoryFault, ModifyError, Operation, Path, PostError, ReceiveRequest, RemoteAddress,
+    SendFlags, SendRequest, Sge, State,
 };
 pub use rdmalab_wire::{EthernetAddress, Gid, ImmDt, PathMtu, Psn, Qpn, RKey};

@@ -22,7 +22,8 @@ pub enum DropReason {
     BadSource,
     /// An IP fragment. Nothing is put together again: TCP does not fragment, RoCE must not.
     Fragment,
-    /// Of no use to this host: neighbour discovery by routers, redirects, and a TCP SYN that crosses our own.
+    /// Of no use to this host: neighbour discovery by routers, redirects, IPv6 hop-by-hop options, and a TCP SYN that
+    /// crosses our own.
     Ignored,
 }
 

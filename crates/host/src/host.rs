@@ -16,8 +16,9 @@ use crate::neighbours::{Neighbours, Origin};
 use crate::receive::{self, Received, Sender};
 use crate::send::{self, SendError, Sent};
 use crate::stack::Stack;
+use crate::tcp::Tcp;
+use crate::tcp::incoming::Verdict;
 use crate::tcp::segment::Segment;
-use crate::tcp::{Tcp, Verdict};
 
 /// Bytes that [`Host::send_roce`] needs in front of the IP packet.
 pub const HEADROOM: usize = crate::stack::HEADROOM;

@@ -20,7 +20,7 @@
 //! # Not supported
 //!
 //! **VLANs** (tagged frames are dropped, priority tags excepted), **IP fragments** in either direction (a ping longer
-//! than the MTU gets no answer), **multicast groups**, router discovery and address configuration, path MTU discovery,
+//! than the MTU gets no answer), **multicast groups**, IPv6 extension headers, router discovery and address configuration, path MTU discovery,
 //! duplicate address detection, TCP simultaneous open, connections of a host to itself.
 #![forbid(unsafe_code)]
 

@@ -20,6 +20,7 @@ use crate::ndp;
 
 const ICMPV6: u8 = 58;
 const IPV6_FRAGMENT: u8 = 44;
+const IPV6_HOP_BY_HOP: u8 = 0;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
@@ -143,8 +144,11 @@ fn sort_ipv6<'f>(
     if !addresses.is_foreign_unicast(source) {
         return Err(DropReason::BadSource);
     }
-    if header.next_header == IPV6_FRAGMENT {
-        return Err(DropReason::Fragment);
+    match header.next_header {
+        IPV6_FRAGMENT => return Err(DropReason::Fragment),
+        // The stack would look behind the options, find UDP port 4791 there, and call it unreachable.
+        IPV6_HOP_BY_HOP => return Err(DropReason::Ignored),
+        _ => {}
     }
     sort_transport(station, packet, Sender { mac, address: source }, header.next_header, payload)
 }

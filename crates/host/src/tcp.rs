@@ -8,6 +8,7 @@
 //! Simultaneous open (two hosts connecting to each other with the same pair of ports) is not supported: a bare SYN for
 //! a connecting stream is dropped.
 
+pub(crate) mod incoming;
 pub(crate) mod segment;
 pub(crate) mod stream;
 
@@ -21,17 +22,12 @@ use smoltcp::time::Duration;
 
 use crate::addresses::{Addresses, NextHop};
 use crate::stack::Stack;
-use segment::Segment;
 use stream::{CloseReason, ConnectError, ListenError, ListenerId, StreamId};
 
 /// TCP connections a host can have at a time, those being set up and wound up included.
 pub const STREAMS_MAX: usize = 64;
 /// Ports a host can listen on at a time.
 pub const LISTENERS_MAX: usize = 64;
-/// Connections that may wait to be accepted, for each listener.
-const BACKLOG: usize = 16;
-/// Connections whose peer has not yet answered our SYN-ACK. The oldest makes room for the next.
-const HALF_OPEN_MAX: usize = 16;
 /// Bytes that each direction of a stream can buffer. No more than an unscaled window can say: with larger ones smoltcp
 /// 0.14 scales the window of its own SYN-ACK in its books, takes in data beyond its buffer before the handshake ends,
 /// and panics.
@@ -81,18 +77,6 @@ enum Owner {
     /// Not accepted yet.
     Listener(ListenerId),
     Nobody,
-}
-
-/// What to do with a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// Give it to the stack.
-    Pass,
-    /// Give it to the stack with a window of 1 byte in place of none. If the segment that confirms our FIN closes the
-    /// window, smoltcp 0.14 leaves its probe timer running in FIN-WAIT-2 and never rewinds it: it would send without
-    /// end. A window of 1 does what probing does, one byte again and again, and stops that timer.
-    OpenWindow,
-    Drop,
 }
 
 /// What happened since the sockets were last looked at.
@@ -175,42 +159,6 @@ impl Tcp {
         let id = self.add(stack, socket, Owner::Application);
         self.due = Some(0);
         Ok(id)
-    }
-
-    /// Before a segment goes to the stack: gives a SYN its socket, and says what to do with the segment.
-    pub(crate) fn before_segment(&mut self, stack: &mut Stack, segment: &Segment) -> Verdict {
-        if !segment.opens && !segment.no_window {
-            return Verdict::Pass;
-        }
-        let known = self.streams.iter().find(|(_, stream)| {
-            let socket = stack.sockets.get::<Socket<'_>>(stream.handle);
-            segment.is_for(socket)
-        });
-        if !segment.opens {
-            let finishing = known.is_some_and(|(_, stream)| stream.seen == State::FinWait1);
-            return if finishing { Verdict::OpenWindow } else { Verdict::Pass };
-        }
-        if let Some((id, stream)) = known {
-            match stream.seen {
-                State::SynSent => return Verdict::Drop,
-                // The peer is done with the old connection and opens a new one.
-                State::TimeWait if stream.owner == Owner::Nobody => {
-                    let id = *id;
-                    self.remove(stack, id);
-                }
-                _ => return Verdict::Pass,
-            }
-        }
-        let listener = self.listeners.iter().find(|(_, port)| **port == segment.destination.port());
-        let Some((&listener, &port)) = listener else { return Verdict::Pass };
-        if self.make_backlog(stack, listener) && self.make_room(stack) {
-            let mut socket = new_socket();
-            // The port is not 0 and the socket is new: nothing that could fail.
-            if socket.listen(port).is_ok() {
-                self.add(stack, socket, Owner::Listener(listener));
-            }
-        }
-        Verdict::Pass
     }
 
     /// After the stack has looked at a segment.
@@ -305,20 +253,6 @@ impl Tcp {
         for id in finished {
             self.remove(stack, id);
         }
-    }
-
-    /// Whether another connection may wait for this listener; the oldest half-open one gives way.
-    fn make_backlog(&mut self, stack: &mut Stack, listener: ListenerId) -> bool {
-        let waiting =
-            self.streams.values().filter(|stream| stream.owner == Owner::Listener(listener)).count();
-        let mut half_open = self.streams.iter().filter(|(_, stream)| {
-            matches!(stream.owner, Owner::Listener(_)) && stream.seen == State::SynReceived
-        });
-        let oldest = half_open.next().map(|(id, _)| *id);
-        if waiting < BACKLOG && half_open.count() + 1 < HALF_OPEN_MAX {
-            return true;
-        }
-        oldest.inspect(|id| self.remove(stack, *id)).is_some()
     }
 
     /// Whether another connection fits; one in TIME-WAIT that nobody owns gives way.

@@ -91,6 +91,10 @@ fn what_is_not_for_us_is_dropped_with_its_reason() {
         (to_b(0x0806, &[0; 28]), DropReason::Malformed),
         (to_b(0x86dd, &ip_packet(A6, B6, 58, &[134, 0, 0, 0])), DropReason::Ignored),
         (to_b(0x86dd, &ip_packet(A6, B6, 58, &[135, 0, 0, 0])), DropReason::Malformed),
+        (
+            to_b(0x86dd, &ip_packet(A6, B6, 0, &[17, 0, 1, 4, 0, 0, 0, 0, 0, 1, 0x12, 0xb7])),
+            DropReason::Ignored,
+        ),
     ];
     for (index, (frame, reason)) in cases.iter().enumerate() {
         let mut host = host_b();
@@ -110,4 +114,10 @@ fn every_truncation_of_a_roce_frame_is_malformed() {
             assert_eq!(handled, Handled::Dropped(DropReason::Malformed), "{length} bytes");
         }
     }
+}
+
+#[test]
+fn a_host_can_move_to_another_thread() {
+    fn movable<T: Send + 'static>(_: T) {}
+    movable(host_b());
 }

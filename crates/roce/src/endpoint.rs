@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use rdmalab_verbs::{
     Attributes, Context, LimitReached, ModifyError, PostError, ReceiveRequest, SendRequest, State, Table,
 };
-use rdmalab_wire::{Bth, Datagram, PKey, Packet, Qpn};
+use rdmalab_wire::{Bth, Datagram, Fault, PKey, Packet, Qpn};
 
 use crate::batch::Batch;
 use crate::config::{CreateError, EndpointConfig, MAX_ELEMENTS, MAX_REQUESTS, QueuePairConfig};
@@ -181,8 +181,8 @@ impl Endpoint {
         if !queue_pair.state().receives() {
             return Err(Discard::State);
         }
-        let packet = Packet::parse(datagram.ib).map_err(|error| match error.layer {
-            rdmalab_wire::Layer::Bth => Discard::Opcode,
+        let packet = Packet::parse(datagram.ib).map_err(|error| match error.fault {
+            Fault::BadValue { field: "opcode", .. } => Discard::Opcode,
             _ => Discard::Malformed,
         })?;
         if packet.transport != rdmalab_wire::Transport::Rc {

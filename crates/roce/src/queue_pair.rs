@@ -158,6 +158,9 @@ impl QueuePair {
         if let Some(psn) = attributes.receive_psn {
             self.responder.start(psn, &self.settings);
         }
+        if attributes.retry_count.is_some() || attributes.rnr_retry.is_some() {
+            self.requester.set_budgets(&self.settings);
+        }
         if let Some(psn) = attributes.send_psn {
             self.requester.start(psn, &self.settings);
         }

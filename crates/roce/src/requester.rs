@@ -95,6 +95,11 @@ impl Requester {
         self.retry = Retry::new(settings);
     }
 
+    /// Follows a change of the retry counts.
+    pub(crate) fn set_budgets(&mut self, settings: &Settings) {
+        self.retry.set_budgets(settings);
+    }
+
     /// Forgets everything, without completions.
     pub(crate) fn reset(&mut self) {
         while self.queue.pop().is_some() {}

@@ -5,7 +5,7 @@
 //! shows that the response was lost (an implied NAK), and nothing behind it may complete.
 
 use rdmalab_verbs::{CompletionStatus, Context};
-use rdmalab_wire::{Body, NakCode, Packet, Psn, Syndrome, rnr_timer_nanoseconds};
+use rdmalab_wire::{Aeth, Body, NakCode, Packet, Psn, Syndrome, rnr_timer_nanoseconds};
 
 use super::{Failure, Requester};
 use crate::counters::Discard;
@@ -51,9 +51,12 @@ impl Requester {
             | Body::ReadResponseMiddle
             | Body::ReadResponseLast(_)
             | Body::ReadResponseOnly(_) => self.handle_read_response(context, now, packet, owner),
-            Body::AtomicAcknowledge(_, result) => {
+            Body::AtomicAcknowledge(aeth, result) => {
                 if self.acknowledge(context, now, psn, owner) == Advance::ResponseMissing {
                     return self.retry_if_missing(Advance::ResponseMissing, owner);
+                }
+                if !says_yes(aeth) {
+                    return Err(Failure(CompletionStatus::BadResponse));
                 }
                 self.finish_atomic(context, now, result.original, owner)
             }
@@ -197,10 +200,10 @@ impl Requester {
         let begins = flight.received == flight.requested;
         let continues = !begins || flight.received > 0;
         let fits = match packet.body {
-            Body::ReadResponseFirst(_) => begins && !is_last,
+            Body::ReadResponseFirst(aeth) => begins && !is_last && says_yes(aeth),
             Body::ReadResponseMiddle => continues && !is_last,
-            Body::ReadResponseLast(_) => continues && is_last,
-            Body::ReadResponseOnly(_) => begins && is_last,
+            Body::ReadResponseLast(aeth) => continues && is_last && says_yes(aeth),
+            Body::ReadResponseOnly(aeth) => begins && is_last && says_yes(aeth),
             _ => false,
         };
         let expected = if is_last { work.length as usize - offset } else { mtu };
@@ -240,4 +243,9 @@ impl Requester {
         self.progress(now, owner);
         Ok(())
     }
+}
+
+/// An answer with data is an acknowledgement, or it makes no sense: a responder says no without data.
+fn says_yes(aeth: Aeth) -> bool {
+    matches!(aeth.syndrome, Syndrome::Ack { .. })
 }

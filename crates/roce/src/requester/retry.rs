@@ -32,9 +32,14 @@ impl Retry {
 
     /// Something new was acknowledged: all budgets are whole again.
     pub(super) fn refill(&mut self, settings: &Settings) {
+        self.set_budgets(settings);
+        self.restarted = None;
+    }
+
+    /// Makes the budgets what the settings say.
+    pub(super) fn set_budgets(&mut self, settings: &Settings) {
         self.retries_left = settings.retry_count;
         self.rnr_left = settings.rnr_retry;
-        self.restarted = None;
     }
 
     /// Takes one from the retry budget; `false` if there is none left.

@@ -133,21 +133,28 @@ impl Responder {
         atomic: AtomicEth,
         owner: &Owner<'_>,
     ) -> Result<(), Fault> {
-        let operation = match packet.body {
-            Body::CompareSwap(_) => {
-                Atomic64::CompareAndSwap { compare: atomic.compare, swap: atomic.swap_or_add }
-            }
-            _ => Atomic64::FetchAndAdd { add: atomic.swap_or_add },
-        };
+        let operation = operation(&packet.body, atomic);
+        let (key, address) = (atomic.key, atomic.virtual_address);
         let original = context
-            .remote_atomic(owner.settings.protection_domain, atomic.key, atomic.virtual_address, operation)
+            .remote_atomic(owner.settings.protection_domain, key, address, operation)
             .map_err(|_| Fault::ACCESS)?;
         let psn = packet.bth.psn;
         self.msn = self.msn.next();
         self.expected = psn.next();
-        self.replay.remember(Done { first: psn, packets: 1, kind: Kind::Atomic { original } });
+        let kind = Kind::Atomic { address, key, operation, original };
+        self.replay.remember(Done { first: psn, packets: 1, kind });
         self.replies.push_read(Reply::Atomic { psn, msn: self.msn, original, is_new: true });
         Ok(())
+    }
+}
+
+/// What an atomic request asks for.
+pub(super) fn operation(body: &Body, atomic: AtomicEth) -> Atomic64 {
+    match body {
+        Body::CompareSwap(_) => {
+            Atomic64::CompareAndSwap { compare: atomic.compare, swap: atomic.swap_or_add }
+        }
+        _ => Atomic64::FetchAndAdd { add: atomic.swap_or_add },
     }
 }
 

@@ -2,9 +2,11 @@
 
 use alloc::collections::VecDeque;
 
-use rdmalab_wire::{Body, Packet, Psn, Reth};
+use rdmalab_verbs::Atomic64;
+use rdmalab_wire::{AtomicEth, Body, Packet, Psn, RKey, Reth};
 
 use super::Responder;
+use super::execute::operation;
 use super::replies::Reply;
 use crate::counters::Discard;
 use crate::queue_pair::Owner;
@@ -22,8 +24,8 @@ pub(super) struct Done {
 pub(super) enum Kind {
     /// As it was asked for at first. The memory is read anew for each replay.
     Read(Reth),
-    /// With the value that was found.
-    Atomic { original: u64 },
+    /// As it was asked for, with the value that was found.
+    Atomic { address: u64, key: RKey, operation: Atomic64, original: u64 },
 }
 
 /// The last READs and atomics, as many as the peer may have outstanding.
@@ -67,7 +69,9 @@ impl Responder {
         owner.counters.duplicate_request += 1;
         let reply = match packet.body {
             Body::ReadRequest(reth) => self.replay_read(packet.bth.psn, reth, owner),
-            Body::CompareSwap(_) | Body::FetchAdd(_) => self.replay_atomic(packet.bth.psn),
+            Body::CompareSwap(atomic) | Body::FetchAdd(atomic) => {
+                self.replay_atomic(packet.bth.psn, atomic, operation(&packet.body, atomic))
+            }
             _ => {
                 self.acknowledge();
                 return;
@@ -90,9 +94,11 @@ impl Responder {
         matches.then(|| Reply::read(psn, done.packets - skipped, reth, self.msn).repeated())
     }
 
-    fn replay_atomic(&self, psn: Psn) -> Option<Reply> {
+    /// A repeated atomic asks for the same on the same eight bytes.
+    fn replay_atomic(&self, psn: Psn, atomic: AtomicEth, again: Atomic64) -> Option<Reply> {
         let done = self.replay.find(psn)?;
-        let Kind::Atomic { original } = done.kind else { return None };
-        Some(Reply::Atomic { psn, msn: self.msn, original, is_new: false })
+        let Kind::Atomic { address, key, operation, original } = done.kind else { return None };
+        let matches = (address, key, operation) == (atomic.virtual_address, atomic.key, again);
+        matches.then_some(Reply::Atomic { psn, msn: self.msn, original, is_new: false })
     }
 }

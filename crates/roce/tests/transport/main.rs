@@ -2,4 +2,8 @@
 
 mod flows;
 mod pair;
+mod requester;
+mod responder;
+mod script;
 mod side;
+mod states;

@@ -1,0 +1,176 @@
+//! A receiver that is not ready: the requester waits as long as it is told, sends nothing meanwhile, and gives up only
+//! when its RNR retries are used up.
+
+use rdmalab_roce::RetryCause;
+use rdmalab_verbs::{CompletionStatus, State};
+
+use crate::script::*;
+
+/// What each timer code stands for in microseconds, as the verbs' manuals list it.
+const MICROSECONDS: [u64; 32] = [
+    655_360, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 960, 1_280, 1_920, 2_560, 3_840, 5_120,
+    7_680, 10_240, 15_360, 20_480, 30_720, 40_960, 61_440, 81_920, 122_880, 163_840, 245_760, 327_680,
+    491_520,
+];
+
+#[test]
+fn every_timer_code_is_waited_for_to_the_nanosecond() {
+    for (code, microseconds) in MICROSECONDS.into_iter().enumerate() {
+        let mut t = Script::new();
+        t.post(send(1));
+        t.expect("SEND_ONLY psn=0 len=1 ackreq");
+        t.deliver(rnr_nak(0, code as u8));
+        t.expect_retry(0, RetryCause::RnrNak);
+        t.advance(microseconds * MICROSECOND - 1);
+        t.expect_nothing();
+        t.advance(1);
+        t.expect("SEND_ONLY psn=0 len=1 ackreq");
+    }
+}
+
+#[test]
+fn an_rnr_nak_acknowledges_what_is_before_it() {
+    let mut t = Script::new();
+    t.post(write(1));
+    t.post(send(1));
+    t.post(send(1));
+    assert_eq!(t.take_lines().len(), 3);
+    t.deliver(rnr_nak(1, 1).msn(1));
+    t.expect_done(0);
+    t.advance(10 * MICROSECOND);
+    t.expect("SEND_ONLY psn=1 len=1 ackreq");
+    t.expect("SEND_ONLY psn=2 len=1 ackreq");
+}
+
+#[test]
+fn nothing_is_sent_while_waiting_whatever_is_posted_or_arrives() {
+    let mut t = Script::with(Setup { timeout: 1, ..Setup::default() });
+    t.post(send(1));
+    t.post(send(1));
+    assert_eq!(t.take_lines().len(), 2);
+    t.deliver(rnr_nak(0, 0));
+    t.post(send(1));
+    t.post(read(1));
+    t.deliver(sequence_nak(0));
+    t.deliver(rnr_nak(0, 1));
+    t.advance(655_360 * MICROSECOND - 1);
+    t.expect_nothing();
+    assert_eq!(t.counters().local_ack_timeout, 0, "no timeout counts while the receiver has asked to wait");
+    t.advance(1);
+    assert_eq!(t.take_lines().len(), 4);
+}
+
+#[test]
+fn a_lost_response_that_shows_while_waiting_is_asked_for_after_the_wait() {
+    let mut t = Script::new();
+    t.post(send(1));
+    t.post(read(1));
+    t.post(send(1));
+    assert_eq!(t.take_lines().len(), 3);
+    t.deliver(rnr_nak(0, 1));
+    t.deliver(ack(2).msn(3));
+    t.expect_done(0);
+    t.expect_nothing();
+    t.advance(10 * MICROSECOND);
+    t.expect("READ_REQUEST psn=1 va=0x200000 rkey=0x200 dmalen=1 ackreq");
+    t.expect("SEND_ONLY psn=2 len=1 ackreq");
+}
+
+#[test]
+fn requests_of_the_peer_are_answered_while_waiting() {
+    let mut t = Script::new();
+    t.post(send(1));
+    t.expect("SEND_ONLY psn=0 len=1 ackreq");
+    t.deliver(rnr_nak(0, 0));
+    t.deliver(write_only(0, 0, 8));
+    t.expect("ACKNOWLEDGE psn=0 ack msn=1");
+    t.deliver(write_only(0, 0, 8));
+    t.expect("ACKNOWLEDGE psn=0 ack msn=1");
+    t.expect_nothing();
+}
+
+#[test]
+fn a_write_whose_immediate_found_no_receive_resumes_at_its_last_packet() {
+    let mut t = Script::new();
+    t.post(write_imm(2500, 9));
+    assert_eq!(t.take_lines().len(), 3);
+    t.deliver(rnr_nak(2, 1));
+    t.advance(10 * MICROSECOND);
+    t.expect("WRITE_LAST_IMM psn=2 len=452 imm=0x00000009 ackreq");
+}
+
+#[test]
+fn the_local_ack_timeout_starts_when_the_packet_goes_out_again() {
+    let mut t = Script::with(Setup { timeout: 1, ..Setup::default() });
+    t.post(send(1));
+    t.expect("SEND_ONLY psn=0 len=1 ackreq");
+    t.deliver(rnr_nak(0, 12));
+    assert_eq!(t.until_timeout(), Some(640 * MICROSECOND));
+    t.advance(640 * MICROSECOND);
+    t.expect("SEND_ONLY psn=0 len=1 ackreq");
+    assert_eq!(t.until_timeout(), Some(8_192));
+}
+
+#[test]
+fn one_rnr_nak_more_than_the_rnr_retries_ends_the_connection() {
+    for rnr_retry in [0, 1, 6] {
+        let mut t = Script::with(Setup { rnr_retry, ..Setup::default() });
+        t.post(send(1));
+        t.post(send(1));
+        t.receive(1);
+        assert_eq!(t.take_lines().len(), 2);
+        for _ in 0..rnr_retry {
+            t.deliver(rnr_nak(0, 1));
+            t.advance(10 * MICROSECOND);
+            assert_eq!(t.take_lines().len(), 2);
+        }
+        t.deliver(rnr_nak(0, 1));
+        t.expect_completion(0, CompletionStatus::RnrRetryExceeded);
+        t.expect_flushed([1, 100]);
+        t.expect_state(State::Err);
+        assert_eq!(t.until_timeout(), None);
+        assert_eq!(t.counters().retry_rnr_exceeded_err, 1);
+        assert_eq!(t.counters().rcvd_rnr_err, u64::from(rnr_retry) + 1);
+    }
+}
+
+#[test]
+fn seven_rnr_retries_are_without_limit() {
+    let mut t = Script::new();
+    t.post(send(1));
+    t.expect("SEND_ONLY psn=0 len=1 ackreq");
+    for _ in 0..1000 {
+        t.deliver(rnr_nak(0, 1));
+        t.advance(10 * MICROSECOND);
+        t.expect("SEND_ONLY psn=0 len=1 ackreq");
+    }
+    t.deliver(ack(0).msn(1));
+    t.expect_done(0);
+}
+
+#[test]
+fn rnr_retries_are_whole_again_after_progress() {
+    let mut t = Script::with(Setup { rnr_retry: 1, ..Setup::default() });
+    for psn in 0..5 {
+        t.post(send(1));
+        t.expect(&format!("SEND_ONLY psn={psn} len=1 ackreq"));
+        t.deliver(rnr_nak(psn, 1));
+        t.advance(10 * MICROSECOND);
+        t.expect(&format!("SEND_ONLY psn={psn} len=1 ackreq"));
+        t.deliver(ack(psn).msn(psn + 1));
+        t.expect_done(psn.into());
+    }
+}
+
+#[test]
+fn rnr_naks_do_not_use_up_the_retry_count() {
+    let mut t = Script::with(Setup { retry_count: 0, ..Setup::default() });
+    t.post(send(1));
+    t.expect("SEND_ONLY psn=0 len=1 ackreq");
+    for _ in 0..3 {
+        t.deliver(rnr_nak(0, 1));
+        t.advance(10 * MICROSECOND);
+        t.expect("SEND_ONLY psn=0 len=1 ackreq");
+    }
+    t.expect_state(State::Rts);
+}

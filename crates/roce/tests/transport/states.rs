@@ -1,0 +1,167 @@
+//! The queue pair's states, driven through `modify`: exactly the table of the verbs, and nothing changes when it refuses.
+
+use rdmalab_verbs::{AttributeSet, Attributes, ModifyError, Path, State, transition};
+use rdmalab_wire::{PathMtu, Psn, Qpn};
+
+use crate::script::*;
+use crate::side::address;
+
+/// States that an RC queue pair can be in.
+const REACHABLE: [State; 6] = [State::Reset, State::Init, State::Rtr, State::Rts, State::Sqd, State::Err];
+
+/// A valid value for each attribute of a set.
+fn attributes(set: AttributeSet) -> Attributes {
+    let mut all = Attributes {
+        state: None,
+        partition_index: Some(0),
+        access: Some(rdmalab_verbs::Access::all()),
+        path: Some(Path::new(address(1), peer())),
+        path_mtu: Some(PathMtu::M1024),
+        destination: Some(PEER_QUEUE_PAIR),
+        receive_psn: Some(Psn::new(0)),
+        send_psn: Some(Psn::new(0)),
+        max_destination_reads: Some(4),
+        max_reads: Some(4),
+        min_rnr_timer: Some(12),
+        timeout: Some(14),
+        retry_count: Some(7),
+        rnr_retry: Some(7),
+    };
+    assert_eq!(all.set(), AttributeSet::all(), "an attribute without a value here");
+    let mut keep = |one: AttributeSet, clear: fn(&mut Attributes)| {
+        if !set.contains(one) {
+            clear(&mut all);
+        }
+    };
+    keep(AttributeSet::PARTITION, |a| a.partition_index = None);
+    keep(AttributeSet::ACCESS, |a| a.access = None);
+    keep(AttributeSet::PATH, |a| a.path = None);
+    keep(AttributeSet::PATH_MTU, |a| a.path_mtu = None);
+    keep(AttributeSet::DESTINATION, |a| a.destination = None);
+    keep(AttributeSet::RECEIVE_PSN, |a| a.receive_psn = None);
+    keep(AttributeSet::SEND_PSN, |a| a.send_psn = None);
+    keep(AttributeSet::MAX_DESTINATION_READS, |a| a.max_destination_reads = None);
+    keep(AttributeSet::MAX_READS, |a| a.max_reads = None);
+    keep(AttributeSet::MIN_RNR_TIMER, |a| a.min_rnr_timer = None);
+    keep(AttributeSet::TIMEOUT, |a| a.timeout = None);
+    keep(AttributeSet::RETRY_COUNT, |a| a.retry_count = None);
+    keep(AttributeSet::RNR_RETRY, |a| a.rnr_retry = None);
+    assert_eq!(all.set(), set);
+    all
+}
+
+fn to(state: State, set: AttributeSet) -> Attributes {
+    Attributes { state: Some(state), ..attributes(set) }
+}
+
+#[test]
+fn every_change_of_the_table_happens_with_exactly_the_required_attributes() {
+    for from in REACHABLE {
+        for target in State::ALL {
+            let mut t = Script::in_state(from, Setup::default());
+            match transition(from, target) {
+                Some(rule) => {
+                    t.modify(to(target, rule.required));
+                    t.expect_state(target);
+                }
+                None => {
+                    let refused = t.try_modify(to(target, AttributeSet::empty()));
+                    assert_eq!(refused, Err(ModifyError::NoSuchTransition { from, to: target }));
+                    t.expect_state(from);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_optional_attribute_is_taken_and_every_other_one_refused_by_name() {
+    for from in REACHABLE {
+        for target in State::ALL {
+            let Some(rule) = transition(from, target) else { continue };
+            for one in AttributeSet::all().iter() {
+                let mut t = Script::in_state(from, Setup::default());
+                let answer = t.try_modify(to(target, rule.required | one));
+                if (rule.required | rule.optional).contains(one) {
+                    assert_eq!(answer, Ok(()), "{from} -> {target} with {one:?}");
+                    t.expect_state(target);
+                } else {
+                    let attribute = one.first_name().unwrap();
+                    let transition = (from, target);
+                    assert_eq!(answer, Err(ModifyError::NotAllowed { transition, attribute }));
+                    t.expect_state(from);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_required_attribute_that_is_missing_is_named() {
+    for from in REACHABLE {
+        for target in State::ALL {
+            let Some(rule) = transition(from, target) else { continue };
+            for one in rule.required.iter() {
+                let mut t = Script::in_state(from, Setup::default());
+                let answer = t.try_modify(to(target, rule.required - one));
+                let attribute = one.first_name().unwrap();
+                assert_eq!(answer, Err(ModifyError::Missing { transition: (from, target), attribute }));
+                t.expect_state(from);
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_state_the_present_one_is_meant() {
+    for from in REACHABLE {
+        let mut t = Script::in_state(from, Setup::default());
+        let answer = t.try_modify(Attributes::default());
+        assert_eq!(answer.is_ok(), transition(from, from).is_some(), "{from}");
+        t.expect_state(from);
+    }
+}
+
+#[test]
+fn a_path_from_an_address_that_is_not_ours_is_refused() {
+    let mut t = Script::in_state(State::Init, Setup::default());
+    let [_, rtr, _] = t.side.steps(&Setup::default(), peer(), PEER_QUEUE_PAIR);
+    let foreign = Attributes { path: Some(Path::new(address(9), peer())), ..rtr };
+    assert!(matches!(t.try_modify(foreign), Err(ModifyError::BadValue { attribute: "IBV_QP_AV", .. })));
+    let mixed = Attributes { path: Some(Path::new(address(1), [0u16; 8].into())), ..rtr };
+    assert!(matches!(t.try_modify(mixed), Err(ModifyError::BadValue { attribute: "IBV_QP_AV", .. })));
+    t.expect_state(State::Init);
+    t.modify(rtr);
+}
+
+#[test]
+fn a_refused_change_leaves_the_attributes_as_they_were() {
+    let mut t = Script::new();
+    let refused = Attributes {
+        min_rnr_timer: Some(3),
+        retry_count: Some(1),
+        state: Some(State::Rts),
+        ..Attributes::default()
+    };
+    t.try_modify(refused).unwrap_err();
+    t.deliver(send_only(0, 1));
+    t.expect("ACKNOWLEDGE psn=0 rnr=12 msn=0");
+}
+
+#[test]
+fn rights_given_up_while_running_hold_at_once() {
+    let mut t = Script::new();
+    t.deliver(write_only(0, 0, 8));
+    t.expect("ACKNOWLEDGE psn=0 ack msn=1");
+    t.modify(Attributes { access: Some(rdmalab_verbs::Access::empty()), ..Attributes::default() });
+    t.deliver(write_only(1, 0, 8));
+    t.expect("ACKNOWLEDGE psn=1 nak=invalid_request msn=1");
+}
+
+#[test]
+fn an_unknown_queue_pair_cannot_be_modified() {
+    let mut t = Script::new();
+    let Side { endpoint, context, .. } = &mut t.side;
+    let answer = endpoint.modify(context, Qpn::new(0x12_3456), &Attributes::default());
+    assert_eq!(answer, Err(ModifyError::NoSuchQueuePair));
+}

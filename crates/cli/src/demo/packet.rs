@@ -1,0 +1,98 @@
+//! What a frame is, in words, and whether it was sent before.
+
+use std::net::Ipv4Addr;
+
+use etherparse::{ArpOperation, ArpPacketSlice};
+use rdmalab_device::PathMtu;
+use rdmalab_wire::{Body, Datagram, EthernetAddress, Frame, Packet, Psn, Syndrome, roce_v2};
+
+/// What a frame is.
+pub struct Seen {
+    /// The packet, as the rest of rdmalab writes it.
+    pub label: String,
+    /// A RoCE packet, and which kind.
+    pub roce: Option<Role>,
+    /// It went out before.
+    pub again: bool,
+}
+
+/// Which half of a queue pair sent a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The requester.
+    Request,
+    /// The responder.
+    Answer,
+}
+
+/// What one end has sent so far, so that what is sent again is known.
+///
+/// New packets go out in the order of their PSNs, so remembering the furthest is enough.
+#[derive(Default)]
+pub struct History {
+    /// One behind the last PSN of all requests, those included that READs take for their answers.
+    requests: Option<Psn>,
+    /// One behind the last PSN of all answers that are no NAKs.
+    answers: Option<Psn>,
+}
+
+impl History {
+    /// Looks at the next frame of this end. Frames are our own, so nothing in them is broken.
+    pub fn look(&mut self, frame: &[u8], mtu: PathMtu) -> Seen {
+        let packet = roce_v2(frame)
+            .and_then(|network| Datagram::parse(network).ok())
+            .and_then(|datagram| Packet::parse(datagram.ib).ok());
+        let Some(packet) = packet else {
+            return Seen { label: other(frame), roce: None, again: false };
+        };
+        let role = if packet.body.is_response() { Role::Answer } else { Role::Request };
+        let furthest = match role {
+            Role::Request => Some(&mut self.requests),
+            Role::Answer if is_refusal(&packet.body) => None,
+            Role::Answer => Some(&mut self.answers),
+        };
+        let end = packet.bth.psn.add(psns(&packet.body, mtu));
+        let again = furthest.is_some_and(|furthest| match furthest {
+            Some(before) if end.distance(*before) <= 0 => true,
+            _ => {
+                *furthest = Some(end);
+                false
+            }
+        });
+        Seen { label: packet.to_string(), roce: Some(role), again }
+    }
+}
+
+/// How many PSNs a packet takes.
+fn psns(body: &Body, mtu: PathMtu) -> u32 {
+    match body {
+        Body::ReadRequest(reth) => reth.length.div_ceil(mtu.bytes() as u32).max(1),
+        _ => 1,
+    }
+}
+
+fn is_refusal(body: &Body) -> bool {
+    body.aeth().is_some_and(|aeth| !matches!(aeth.syndrome, Syndrome::Ack { .. }))
+}
+
+/// What is not RoCE: here that is ARP.
+fn other(frame: &[u8]) -> String {
+    let Ok(frame) = Frame::parse(frame) else { return format!("{} bytes", frame.len()) };
+    arp(frame.network).unwrap_or_else(|| format!("EtherType {:#06x}", frame.ethertype))
+}
+
+fn arp(packet: &[u8]) -> Option<String> {
+    let arp = ArpPacketSlice::from_slice(packet).ok()?;
+    let ip = |bytes: &[u8]| <[u8; 4]>::try_from(bytes).ok().map(Ipv4Addr::from);
+    let sender = ip(arp.sender_protocol_addr())?;
+    match arp.operation() {
+        ArpOperation::REQUEST => {
+            Some(format!("ARP who-has {} tell {sender}", ip(arp.target_protocol_addr())?))
+        }
+        ArpOperation::REPLY => {
+            let address = EthernetAddress(arp.sender_hw_addr().try_into().ok()?);
+            Some(format!("ARP {sender} is-at {address}"))
+        }
+        _ => None,
+    }
+}

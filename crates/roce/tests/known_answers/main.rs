@@ -1,0 +1,201 @@
+//! Known answers: a responder of ours takes the place of one of Linux rxe. It is fed what rxe's requester sent in a
+//! capture, packet by packet, and must answer what rxe's responder answered there: opcode, PSN, syndrome, MSN,
+//! segmentation, flags and payload, in the same order.
+//!
+//! Of the setting, only two numbers differ, which our endpoint gives out itself: its queue pair's and its region's. They
+//! are exchanged in the requests. Memory is filled from the responses just before each READ and atomic, so the data says
+//! nothing about the operation, only that it went out from the right place.
+//!
+//! Where a capture lacks lost packets, or has packets that never arrived, the test says so and counts them. Differences
+//! in behaviour are these, and no others:
+//!
+//! | rxe | here | why |
+//! |---|---|---|
+//! | answers a shortened READ that is repeated beginning with MIDDLE, or with LAST alone | FIRST, or ONLY | a response begins with FIRST or ONLY; rxe goes on with the response it had begun. Requesters have to accept both |
+//! | after an RNR NAK, a later packet gets a sequence error NAK with the same PSN | silence | the requester was told already where to begin again, and when |
+
+mod answerer;
+mod capture;
+
+use rdmalab_wire::{Body, Packet, PathMtu, Syndrome};
+
+use answerer::Answerer;
+use capture::{Conversation, Heard, conversations};
+
+/// Feeds every request, and requires rxe's answers after each: nothing was lost.
+fn expect_same_answers(name: &str, mtu: PathMtu, requests: usize, answers: usize) {
+    let mut counts = (0, 0);
+    for conversation in conversations(name) {
+        let mut ours = Answerer::new(&conversation, mtu);
+        let mut theirs = conversation.answers.iter();
+        for request in &conversation.requests {
+            ours.make_ready(request, theirs.as_slice());
+            for answer in ours.feed(request) {
+                let Some(expected) = theirs.next() else {
+                    panic!(
+                        "{name}: rxe said nothing more to frame {}, we: {}",
+                        request.frame,
+                        answer.packet()
+                    )
+                };
+                expect_same(name, request, &answer, expected);
+            }
+        }
+        let missing: Vec<_> = theirs.map(|heard| (heard.frame, heard.packet().to_string())).collect();
+        assert!(missing.is_empty(), "{name}: not answered here: {missing:#?}");
+        counts.0 += conversation.requests.len();
+        counts.1 += conversation.answers.len();
+    }
+    assert_eq!(counts, (requests, answers), "{name}: requests and answers compared");
+}
+
+/// The conversation of a capture in which one side asks.
+fn only_conversation(name: &str) -> Conversation {
+    let mut found = conversations(name);
+    assert_eq!(found.len(), 1, "{name}");
+    found.remove(0)
+}
+
+#[track_caller]
+fn expect_same(name: &str, request: &Heard, ours: &Heard, theirs: &Heard) {
+    assert_eq!(
+        ours.packet(),
+        theirs.packet(),
+        "{name}, frame {}: {}\nours:   {}\ntheirs: {} (frame {})",
+        request.frame,
+        request.packet(),
+        ours.packet(),
+        theirs.packet(),
+        theirs.frame
+    );
+}
+
+#[test]
+fn sends_of_several_packets_are_answered_as_by_rxe() {
+    expect_same_answers("rc_pingpong", PathMtu::M1024, 18, 6);
+    expect_same_answers("rc_pingpong_v6", PathMtu::M1024, 18, 6);
+    expect_same_answers("send_bw", PathMtu::M4096, 10, 5);
+}
+
+#[test]
+fn writes_are_answered_as_by_rxe() {
+    expect_same_answers("write_bw", PathMtu::M4096, 15, 5);
+    expect_same_answers("write_bw_cm", PathMtu::M4096, 37, 37);
+}
+
+#[test]
+fn writes_with_immediate_are_answered_as_by_rxe() {
+    expect_same_answers("rstream", PathMtu::M4096, 22, 22);
+}
+
+#[test]
+fn reads_are_answered_as_by_rxe() {
+    expect_same_answers("read_bw", PathMtu::M4096, 5, 15);
+}
+
+#[test]
+fn atomics_are_answered_as_by_rxe() {
+    expect_same_answers("atomic_fa", PathMtu::M4096, 5, 5);
+    expect_same_answers("atomic_cs", PathMtu::M4096, 5, 5);
+}
+
+#[test]
+fn a_mixture_of_sends_reads_and_writes_both_ways_is_answered_as_by_rxe() {
+    expect_same_answers("rping", PathMtu::M1024, 12, 12);
+    expect_same_answers("rping_v6", PathMtu::M1024, 12, 12);
+}
+
+/// `ib_send_bw` with two receives posted: rxe's responder was often not ready. When it had a receive is told by its
+/// answers.
+#[test]
+fn a_receiver_that_is_not_ready_answers_as_rxe_but_for_the_naks_behind_its_rnr_naks() {
+    let conversation = only_conversation("rnr");
+    let mut ours = Answerer::new(&conversation, PathMtu::M1024);
+    let mut theirs = conversation.answers.iter();
+    let (mut rnr_naks, mut naks_behind) = (0, 0);
+    for request in &conversation.requests {
+        ours.make_ready(request, theirs.as_slice());
+        for answer in ours.feed(request) {
+            let expected = theirs.next().expect("rxe answered too");
+            expect_same("rnr", request, &answer, expected);
+            let is_rnr = matches!(answer.syndrome(), Some(Syndrome::RnrNak { timer: 12 }));
+            rnr_naks += usize::from(is_rnr);
+            let is_behind = theirs.as_slice().first().is_some_and(|next| {
+                is_rnr && next.is_sequence_nak() && next.packet().bth.psn == answer.packet().bth.psn
+            });
+            if is_behind {
+                theirs.next();
+                naks_behind += 1;
+            }
+        }
+    }
+    assert_eq!(theirs.next().map(|heard| heard.frame), None);
+    assert_eq!((rnr_naks, naks_behind), (91, 90));
+}
+
+/// Captures with packets that the responder dropped before its transport saw them. Which they were is told by rxe's
+/// answers: a packet that was never answered, though it would have had to be, did not arrive.
+#[test]
+fn duplicates_and_gaps_are_answered_as_by_rxe_when_requests_are_lost() {
+    for (name, requests, answers, lost) in [("write_drop_after", 1496, 49, 14), ("send_timeouts", 68, 65, 3)]
+    {
+        let conversation = only_conversation(name);
+        assert_eq!((conversation.requests.len(), conversation.answers.len()), (requests, answers));
+        let mut ours = Answerer::new(&conversation, PathMtu::M1024);
+        let mut theirs = conversation.answers.iter();
+        let mut dropped = Vec::new();
+        for request in &conversation.requests {
+            ours.make_ready(request, theirs.as_slice());
+            if !ours.arrived(request, theirs.as_slice().first()) {
+                dropped.push(request.frame);
+                continue;
+            }
+            for answer in ours.feed(request) {
+                let expected = theirs.next().expect("rxe answered too");
+                expect_same(name, request, &answer, expected);
+            }
+        }
+        assert_eq!(theirs.next().map(|heard| heard.frame), None, "{name}: not answered here");
+        assert_eq!(dropped.len(), lost, "{name}: frames {dropped:?}");
+    }
+}
+
+/// Captures without the packets that were lost. All requests in them arrived; of rxe's answers some are missing.
+#[test]
+fn repeated_writes_and_reads_are_answered_as_by_rxe_when_answers_are_lost() {
+    for (name, answers, lost, shortened) in [("write_bw_loss", 60, 3, 0), ("read_bw_loss", 2643, 163, 19)] {
+        let conversation = only_conversation(name);
+        assert_eq!(conversation.answers.len(), answers);
+        let mut ours = Answerer::new(&conversation, PathMtu::M1024);
+        let mut theirs = conversation.answers.iter().peekable();
+        let (mut missing, mut differences) = (0, 0);
+        for request in &conversation.requests {
+            ours.make_ready(request, &conversation.answers);
+            for answer in ours.feed(request) {
+                match theirs.peek() {
+                    Some(expected) if answer.packet() == expected.packet() => {
+                        theirs.next();
+                    }
+                    Some(expected) if continues_where_we_begin(&answer.packet(), &expected.packet()) => {
+                        theirs.next();
+                        differences += 1;
+                    }
+                    _ => missing += 1,
+                }
+            }
+        }
+        let next = theirs.next().map(|heard| (heard.frame, heard.packet().to_string()));
+        assert_eq!(next, None, "{name}: never said here");
+        assert_eq!((missing, differences), (lost, shortened), "{name}");
+    }
+}
+
+/// Whether rxe goes on with a READ's response in a packet with which ours begins one.
+fn continues_where_we_begin(ours: &Packet<'_>, theirs: &Packet<'_>) -> bool {
+    let same_kind = match (ours.body, theirs.body) {
+        (Body::ReadResponseFirst(_), Body::ReadResponseMiddle) => true,
+        (Body::ReadResponseOnly(aeth), Body::ReadResponseLast(theirs)) => aeth == theirs,
+        _ => false,
+    };
+    same_kind && Packet { body: theirs.body, ..*ours } == *theirs
+}

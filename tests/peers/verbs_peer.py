@@ -45,8 +45,8 @@ Conversation. One TCP connection; lines of text, each a JSON object. The connect
 The first at once (the listening end, as soon as it knows what is wanted); "psn" is where its sender begins to
 send, "size" the region's. The second when the sender's queue pair is in RTS and its receives are posted. The third
 when its work is done and its memory compared: the active end sends it first, the passive end when it has received
-the other's. Anything but "ok" says what is wrong, and may come in place of an earlier line. The connection is then
-closed by the connecting end.
+the other's. Anything but "ok" says what is wrong, and may come in place of an earlier line. The listening end then
+closes the connection, and the connecting end waits for that, so that its last line is not lost with it.
 """
 
 import argparse
@@ -343,13 +343,13 @@ def judge(context, options, connection, wanted):
     finally:
         if peer:
             peer.close()
-        # Until the other end has read all and closes, so that it need not hear of a reset before the last line.
-        try:
-            connection.settimeout(2)
-            if options.listen is not None:
+        if options.connect:
+            # The listening end closes, when it has heard and said all.
+            try:
+                connection.settimeout(5)
                 connection.recv(1)
-        except OSError:
-            pass
+            except OSError:
+                pass
         connection.close()
     print(json.dumps(dict(verdict=verdict, other=other, seconds=round(time.monotonic() - started, 3))), flush=True)
     return verdict == other == "ok"

@@ -1,12 +1,14 @@
 //! What the two ends of a verbs conversation agree on: the operations, the memory, the lines they exchange.
 //!
-//! `peers/verbs_peer.py`, which is the other end in a guest, describes all of it at its head. Here is the same for
-//! an end of ours, without any RDMA: what to carry out, and what each byte of memory must be at the end.
+//! `peers/verbs_peer.py`, which is the other end in a guest, describes all of it at its head. Here is an end of ours:
+//! what to carry out, what each byte of memory must be when that is done, and [`converse`], which does it.
 
+mod end;
 mod lines;
 mod memory;
 
-pub use lines::{Introduction, Wish, expect, ready, verdict_line};
+pub use end::converse;
+pub use lines::{Introduction, Wish};
 pub use memory::{Side, compare, expected, pattern};
 
 /// The largest region that a conversation may have, in bytes: more is a mistake in the list of operations.

@@ -167,28 +167,32 @@ impl Job {
     /// Waits for the end. A panic if there is none, which only a dead guest can bring about.
     #[track_caller]
     pub fn wait(self) -> Output {
-        let path = |kind: &str| self.share.join(format!("{}.{kind}", self.name));
-        let status = path("status");
+        let status = self.path("status");
         let over = wait_until(self.limit + Duration::from_secs(15), || status.exists().then_some(()));
-        let output = Output {
-            status: read(&status).trim().parse().ok(),
-            stdout: read(&path("out")),
-            stderr: read(&path("err")),
-        };
-        assert!(
-            over.is_some(),
-            "{} in the guest did not end within {:?}, {output}",
-            read(&path("run")),
-            self.limit
-        );
+        let output = self.output_so_far();
+        let command = read(&self.path("run"));
+        assert!(over.is_some(), "{command} in the guest did not end within {:?}, {output}", self.limit);
         output
     }
 
     /// Asks the job to end (SIGTERM) and waits for it.
     #[track_caller]
     pub fn stop(self) -> Output {
-        let _ = fs::write(self.share.join(format!("{}.end", self.name)), "");
+        let _ = fs::write(self.path("end"), "");
         self.wait()
+    }
+
+    /// What the job has printed up to now.
+    pub fn output_so_far(&self) -> Output {
+        Output {
+            status: read(&self.path("status")).trim().parse().ok(),
+            stdout: read(&self.path("out")),
+            stderr: read(&self.path("err")),
+        }
+    }
+
+    fn path(&self, kind: &str) -> PathBuf {
+        self.share.join(format!("{}.{kind}", self.name))
     }
 }
 

@@ -28,6 +28,12 @@ impl Output {
         self.status == Some(0)
     }
 
+    /// The number that follows `label` at the start of a line of standard output.
+    pub fn number_after(&self, label: &str) -> Option<u64> {
+        let rest = self.stdout.lines().find_map(|line| line.trim().strip_prefix(label))?;
+        rest.split_whitespace().next()?.parse().ok()
+    }
+
     /// Itself if the program succeeded; otherwise a panic that shows all it said.
     #[track_caller]
     pub fn expect_success(self, what: &str) -> Self {

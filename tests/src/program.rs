@@ -11,7 +11,7 @@ use crate::process::run;
 /// The program `rdmalab`, built with this test's profile.
 #[track_caller]
 pub fn program(lab: &Lab) -> PathBuf {
-    build(lab, "rdmalab-cli", "rdmalab").unwrap_or_else(|error| panic!("cannot build rdmalab: {error}"))
+    build(lab, "rdmalab", "rdmalab").unwrap_or_else(|error| panic!("cannot build rdmalab: {error}"))
 }
 
 fn build(lab: &Lab, package: &str, program: &str) -> Result<PathBuf, String> {

@@ -75,7 +75,8 @@ impl Game {
         assert!(linux.success() && ours.success(), "{options:?}\nLinux: {linux}\nours: {ours}");
         if options.loss > 0 {
             assert!(self.guest.netem_dropped() > 0, "the guest lost nothing: {options:?}");
-            assert!(dropped_by_rule(&ours) > 0, "we lost nothing: {options:?}, {ours}");
+            let dropped = ours.number_after("dropped by rule:");
+            assert!(dropped.is_some_and(|dropped| dropped > 0), "we lost nothing: {options:?}, {ours}");
         }
     }
 
@@ -119,10 +120,4 @@ impl Options {
         let (device, gid) = (Guest::DEVICE, Guest::GID);
         format!("ibv_rc_pingpong -d {device} -g {gid} -c -s {size} -n {rounds} -m {mtu} -p {port}")
     }
-}
-
-/// The count in our program's line `dropped by rule: N`.
-fn dropped_by_rule(ours: &Output) -> u64 {
-    let count = ours.stdout.lines().find_map(|line| line.trim().strip_prefix("dropped by rule:"));
-    count.and_then(|count| count.trim().parse().ok()).unwrap_or_else(|| panic!("no count of drops: {ours}"))
 }

@@ -19,11 +19,13 @@ pub struct Wish {
     pub rnr_retry: u8,
     /// How many READs and atomics may be under way at once, both ways.
     pub rd_atomic: u8,
+    /// The first PSN that the connecting end sends; it is told in the introduction.
+    pub psn: u32,
 }
 
 impl Wish {
     /// Its line, without the line feed.
-    pub fn line(&self) -> String {
+    pub(super) fn line(&self) -> String {
         json!({
             "role": if self.active { "active" } else { "passive" },
             "operations": self.operations,
@@ -56,13 +58,13 @@ pub struct Introduction {
 
 impl Introduction {
     /// Its line, without the line feed.
-    pub fn line(&self) -> String {
+    pub(super) fn line(&self) -> String {
         let Self { qpn, psn, gid, rkey, va, size } = self;
         json!({ "qpn": qpn, "psn": psn, "gid": gid, "rkey": rkey, "va": va, "size": size }).to_string()
     }
 
     /// Reads the other end's.
-    pub fn read(line: &str) -> Result<Self, String> {
+    pub(super) fn read(line: &str) -> Result<Self, String> {
         let value = object(line)?;
         let number = |key: &str| value[key].as_u64().ok_or_else(|| format!("no number {key:?} in {line:?}"));
         let small =
@@ -79,17 +81,17 @@ impl Introduction {
 }
 
 /// The line that says that its sender's queue pair is in RTS and its receives are posted.
-pub fn ready() -> String {
+pub(super) fn ready() -> String {
     json!({ "ready": true }).to_string()
 }
 
 /// The line with which an end closes: `Ok`, or what is wrong.
-pub fn verdict_line(verdict: &Result<(), String>) -> String {
+pub(super) fn verdict(verdict: &Result<(), String>) -> String {
     json!({ "verdict": verdict.as_ref().err().map_or("ok", String::as_str) }).to_string()
 }
 
 /// Reads a line that should hold `key`. `Err` also if the other end gives up in its place.
-pub fn expect(line: &str, key: &str) -> Result<Value, String> {
+pub(super) fn expect(line: &str, key: &str) -> Result<Value, String> {
     let value = object(line)?;
     if let Some(verdict) = value["verdict"].as_str().filter(|verdict| *verdict != "ok" || key != "verdict") {
         return Err(format!("the other end gave up: {verdict}"));
@@ -125,11 +127,11 @@ mod tests {
 
     #[test]
     fn a_peer_that_gives_up_is_heard_at_any_point() {
-        let gave_up = verdict_line(&Err("out of luck".into()));
+        let gave_up = verdict(&Err("out of luck".into()));
         assert!(expect(&gave_up, "ready").unwrap_err().contains("out of luck"));
         assert!(expect(&gave_up, "verdict").is_err());
-        assert!(expect(&verdict_line(&Ok(())), "verdict").is_ok());
-        assert!(expect(&verdict_line(&Ok(())), "ready").is_err());
+        assert!(expect(&verdict(&Ok(())), "verdict").is_ok());
+        assert!(expect(&verdict(&Ok(())), "ready").is_err());
         assert!(expect(&ready(), "ready").is_ok());
     }
 }

@@ -79,7 +79,7 @@ impl<W: Write> Ladder<W> {
             return Ok(());
         }
         let gap = (self.width + 2).saturating_sub(a.chars().count() + b.chars().count());
-        writeln!(self.out, "{:>TIME$} {}{:gap$}{}", "time/us".dimmed(), a.bold(), "", b.bold())
+        writeln!(self.out, "{:>TIME$} {}{:gap$}{}", "time µs".dimmed(), a.bold(), "", b.bold())
     }
 
     /// Begins an act.
@@ -92,6 +92,15 @@ impl<W: Write> Ladder<W> {
         self.row(name, Style::new().bold(), "│", &format!(" {story}"), Style::new().italic(), "│")
     }
 
+    /// Whether the next line is drawn; if not, its text does not matter.
+    pub fn draws(&self) -> bool {
+        match self.detail {
+            Detail::All => true,
+            Detail::Nothing => false,
+            Detail::Lines(most) => self.drawn < most,
+        }
+    }
+
     /// A packet, as it is sent. `lost` says that and why it is lost.
     pub fn packet(
         &mut self,
@@ -101,7 +110,7 @@ impl<W: Write> Ladder<W> {
         again: bool,
         lost: Option<&str>,
     ) -> io::Result<()> {
-        if !self.has_room() {
+        if !self.take_room() {
             self.hidden.packets += 1;
             self.hidden.lost += u64::from(lost.is_some());
             return Ok(());
@@ -142,7 +151,7 @@ impl<W: Write> Ladder<W> {
 
     /// Something that happens at one end.
     pub fn mark(&mut self, now: u64, end: End, mark: Mark, text: &str) -> io::Result<()> {
-        if !self.has_room() {
+        if !self.take_room() {
             match mark {
                 Mark::Back => self.hidden.back += 1,
                 _ => self.hidden.other += 1,
@@ -176,15 +185,11 @@ impl<W: Write> Ladder<W> {
         self.row("", Style::new(), "│", &text, Style::new().dimmed(), "│")
     }
 
-    fn has_room(&mut self) -> bool {
-        match self.detail {
-            Detail::All => true,
-            Detail::Nothing => false,
-            Detail::Lines(most) => {
-                self.drawn = self.drawn.saturating_add(1);
-                self.drawn <= most
-            }
-        }
+    /// Takes the room for a line, if there is some.
+    fn take_room(&mut self) -> bool {
+        let draws = self.draws();
+        self.drawn = self.drawn.saturating_add(1);
+        draws
     }
 
     fn row(

@@ -8,8 +8,8 @@ use rdmalab_wire::{Body, Datagram, EthernetAddress, Frame, Packet, Psn, Syndrome
 
 /// What a frame is.
 pub struct Seen {
-    /// The packet, as the rest of rdmalab writes it.
-    pub label: String,
+    /// The packet, as the rest of rdmalab writes it, if that is asked for.
+    pub label: Option<String>,
     /// A RoCE packet, and which kind.
     pub roce: Option<Role>,
     /// It went out before.
@@ -38,12 +38,12 @@ pub struct History {
 
 impl History {
     /// Looks at the next frame of this end. Frames are our own, so nothing in them is broken.
-    pub fn look(&mut self, frame: &[u8], mtu: PathMtu) -> Seen {
+    pub fn look(&mut self, frame: &[u8], mtu: PathMtu, in_words: bool) -> Seen {
         let packet = roce_v2(frame)
             .and_then(|network| Datagram::parse(network).ok())
             .and_then(|datagram| Packet::parse(datagram.ib).ok());
         let Some(packet) = packet else {
-            return Seen { label: other(frame), roce: None, again: false };
+            return Seen { label: in_words.then(|| other(frame)), roce: None, again: false };
         };
         let role = if packet.body.is_response() { Role::Answer } else { Role::Request };
         let furthest = match role {
@@ -59,7 +59,7 @@ impl History {
                 false
             }
         });
-        Seen { label: packet.to_string(), roce: Some(role), again }
+        Seen { label: in_words.then(|| packet.to_string()), roce: Some(role), again }
     }
 }
 

@@ -19,14 +19,15 @@ use crate::outcome::{Error, Result};
 /// Nanoseconds from one end of the link to the other.
 pub const LATENCY: u64 = 5_000;
 /// Bits per second of the link.
-pub const BANDWIDTH: NonZeroU64 = NonZeroU64::new(10_000_000_000).unwrap();
+pub const BANDWIDTH: NonZeroU64 = NonZeroU64::new(100_000_000_000).unwrap();
 /// What the link may hold, in bytes: more than a demonstration ever sends at once, so that only rules lose packets.
 const ROOM: usize = 1 << 30;
 /// MTU of the link, in bytes.
 const LINK_MTU: usize = 1500;
 /// The path MTU that goes with it.
 pub const PATH_MTU: PathMtu = PathMtu::M1024;
-/// Local ACK timeout, as the 5-bit code.
+/// Local ACK timeout, as the 5-bit code: about a millisecond, longer than the link needs for the longest answers that may
+/// stand in front of one ([`READS`] of [`Plan::MOST_SIZE`]).
 const TIMEOUT: u8 = 8;
 /// Retries before a queue pair gives up.
 pub const RETRY_COUNT: u8 = 7;

@@ -82,8 +82,10 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Most bytes of a message: what READs ask for is all on the link at once.
+    pub const MOST_SIZE: u32 = 1 << 20;
     /// Most bytes of all messages of one kind.
-    pub const MOST_BYTES: u64 = 64 << 20;
+    pub const MOST_BYTES: u64 = 16 << 20;
     /// Most messages of one kind.
     pub const MOST_MESSAGES: u32 = 100_000;
 

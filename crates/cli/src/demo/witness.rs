@@ -62,7 +62,7 @@ impl<W: Write> Witness<W> {
     /// A frame that is put on the link. What goes wrong is told by the next [`check`](Self::check).
     pub fn frame(&mut self, passage: &Passage<'_>) {
         let from = passage.report.from;
-        let seen = self.history[from].look(passage.frame, PATH_MTU);
+        let seen = self.history[from].look(passage.frame, PATH_MTU, self.ladder.draws());
         let lost = passage.report.is_lost().then(|| passage.reason.to_string());
         let tally = &mut self.tally[from];
         if let Some(role) = seen.roce {
@@ -73,7 +73,8 @@ impl<W: Write> Witness<W> {
                 Role::Answer => tally.answers_again += u64::from(seen.again),
             }
         }
-        let drawn = self.ladder.packet(passage.now, from, &seen.label, seen.again, lost.as_deref());
+        let label = seen.label.as_deref().unwrap_or_default();
+        let drawn = self.ladder.packet(passage.now, from, label, seen.again, lost.as_deref());
         self.note(drawn.map_err(unprinted));
         if let Some(recorder) = &mut self.recorder {
             let again = match (seen.again, seen.roce, self.cause[from]) {
@@ -109,7 +110,7 @@ impl<W: Write> Witness<W> {
             }
             RetryCause::Timeout => {
                 tally.timeouts += 1;
-                format!("no answer for {} us", timeout() / 1_000)
+                format!("nothing new for {} µs", timeout() / 1_000)
             }
             RetryCause::RnrNak => {
                 tally.rnr_naks += 1;

@@ -45,12 +45,14 @@ const LINK: u64 = 20;
 /// byte for byte, and every completion. Time is virtual and everything follows from the seed: the same command line
 /// prints the same text and writes the same capture, on every machine. Needs no privileges and no network.
 #[derive(clap::Args)]
+// So that a negative number is told as one out of range, not as an unknown option.
+#[command(allow_negative_numbers = true)]
 pub struct Options {
     /// Where all chance comes from
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Probability that a RoCE packet is lost, from 0 to 1, in either direction
-    #[arg(long, value_name = "P", default_value = "0", value_parser = probability, allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     loss: Probability,
     /// Write the exchange to a pcapng capture, lost packets with a comment
     #[arg(long, value_name = "FILE")]

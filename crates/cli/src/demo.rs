@@ -24,8 +24,8 @@ use rdmalab_sim::{End, PerEnd, Probability, RuleSet, Seed};
 use rdmalab_verbs::CompletionStatus;
 
 use crate::outcome::{Error, Outcome, Result, unprinted};
-use exchange::{Course, Failure, count};
-use ladder::{Detail, Ladder};
+use exchange::{Course, Failure};
+use ladder::{Detail, Ladder, count};
 use loss::LoseRoce;
 use pair::{FIRST_PSN, Pair};
 use plan::{Kind, Plan};
@@ -33,17 +33,18 @@ use summary::Verdict;
 use witness::{Witness, say};
 
 /// Lines of the ladder that each operation may take unless `--all` is given.
-const LINES: u32 = 40;
+const LINES: u32 = 30;
 
 /// The branch of the seed that the link's chance comes from. Any number would do; with this one, `--seed 7 --loss 0.05`
 /// shows both a NAK and a timeout.
 const LINK: u64 = 20;
 
-/// Two emulated RDMA adapters, A and B, over a simulated link: A does SEND, WRITE, READ, FETCH_ADD and CMP_SWAP with B.
+/// Two emulated adapters over a simulated, lossy link: what RoCE v2 does, packet by packet.
 ///
-/// Shows every packet as it is sent, what is lost, what is sent again and why; then verifies the memory of both sides
-/// byte for byte, and every completion. Time is virtual and everything follows from the seed: the same command line
-/// prints the same text and writes the same capture, on every machine. Needs no privileges and no network.
+/// A does SEND, WRITE, READ, FETCH_ADD and CMP_SWAP with B. Every packet is shown as it is sent: what is lost, what is sent
+/// again, and why. At the end the memory of both sides is compared byte for byte, and every completion is checked. Time is
+/// virtual and everything follows from the seed: the same command line prints the same text and writes the same capture,
+/// on every machine. Needs no privileges and no network.
 #[derive(clap::Args)]
 // So that a negative number is told as one out of range, not as an unknown option.
 #[command(allow_negative_numbers = true)]
@@ -65,7 +66,7 @@ pub struct Options {
     #[arg(long, value_name = "BYTES", default_value_t = 2500,
         value_parser = clap::value_parser!(u32).range(0..=i64::from(Plan::MOST_SIZE)))]
     size: u32,
-    /// Draw every packet, not just the first 40 lines of each operation
+    /// Draw every packet; otherwise the first 30 lines of each operation, and some of what is lost after that
     #[arg(long, conflicts_with = "quiet")]
     all: bool,
     /// Draw no packet, print the tables only

@@ -8,8 +8,10 @@ use rdmalab_trace::{DumpError, DumpOptions, ReadError, ReadFault, Summary};
 
 use crate::outcome::{Error, Outcome, Result, tell, unprinted};
 
-/// Prints a pcap or pcapng capture. A summary goes to standard error. Exit code 1 if an ICRC is wrong or a packet is
-/// malformed, 2 if the file cannot be read to its end.
+/// Print a capture, one line per packet, and check every ICRC.
+///
+/// Reads pcap and pcapng. A summary goes to standard error. Exit code 1 if an ICRC is wrong or a packet is malformed, 2 if
+/// the file cannot be read to its end.
 #[derive(clap::Args)]
 pub struct Options {
     /// The capture, pcap or pcapng; "-" reads standard input

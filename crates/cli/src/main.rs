@@ -27,11 +27,10 @@ struct CommandLine {
 const EXIT_CODES: &str =
     "Exit codes: 0 fine, 1 the peer or the check failed, 2 wrong usage or unreadable input.";
 
+/// What Demo and Dump are is said at their options.
 #[derive(Subcommand)]
 enum Command {
-    /// Two emulated adapters over a simulated, lossy link: what RoCE v2 does, packet by packet
     Demo(demo::Options),
-    /// Print a capture, one line per packet, and check every ICRC
     Dump(dump::Options),
     /// Speak ibv_rc_pingpong with a real or emulated peer
     Pingpong(pingpong::Options),

@@ -8,7 +8,7 @@ use std::io::Write;
 use rdmalab_sim::End;
 use rdmalab_verbs::{Completion, CompletionKind, CompletionStatus, Operation};
 
-use super::ladder::Mark;
+use super::ladder::{Mark, count};
 use super::pair::Pair;
 use super::plan::{ADD, Kind, Plan};
 use super::witness::Witness;
@@ -219,9 +219,4 @@ impl Act {
         };
         witness.mark(now, End::A, Mark::Done, &text)
     }
-}
-
-/// "1 byte", "2 bytes".
-pub fn count(number: u32, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

@@ -1,7 +1,7 @@
 //! Draws the exchange: A on the left, B on the right, time downwards, one line per packet as it is sent.
 //!
-//! Knows nothing of packets but their text. Each act (one operation) may take so many lines; what is more is counted, and
-//! told in one line at the act's end, so that the ladder stays readable whatever is asked for.
+//! Knows nothing of packets but their text. Each act (one operation) may take so many lines, and some more for what is
+//! lost and sent again; the rest is only counted, so that the ladder stays readable whatever is asked for.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ const NARROWEST: usize = 64;
 pub enum Detail {
     /// Everything.
     All,
-    /// So many lines of each act.
+    /// So many lines of each act, and a third as many for losses and retries behind them.
     Lines(u32),
     /// Nothing.
     Nothing,
@@ -48,10 +48,10 @@ pub struct Ladder<W> {
     detail: Detail,
     /// Lines drawn in this act.
     drawn: u32,
+    /// What was not drawn since the last line.
     hidden: Hidden,
 }
 
-/// What was not drawn in this act.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Hidden {
     packets: u64,
@@ -92,11 +92,13 @@ impl<W: Write> Ladder<W> {
         self.row(name, Style::new().bold(), "│", &format!(" {story}"), Style::new().italic(), "│")
     }
 
-    /// Whether the next line is drawn; if not, its text does not matter.
-    pub fn draws(&self) -> bool {
+    /// Whether the next line is drawn; if not, its text does not matter. `important` is what teaches something: losses,
+    /// retries and failures.
+    pub fn draws(&self, important: bool) -> bool {
         match self.detail {
             Detail::All => true,
             Detail::Nothing => false,
+            Detail::Lines(most) if important => self.drawn < most.saturating_add(most / 3),
             Detail::Lines(most) => self.drawn < most,
         }
     }
@@ -110,7 +112,7 @@ impl<W: Write> Ladder<W> {
         again: bool,
         lost: Option<&str>,
     ) -> io::Result<()> {
-        if !self.take_room() {
+        if !self.take_room(lost.is_some())? {
             self.hidden.packets += 1;
             self.hidden.lost += u64::from(lost.is_some());
             return Ok(());
@@ -151,7 +153,7 @@ impl<W: Write> Ladder<W> {
 
     /// Something that happens at one end.
     pub fn mark(&mut self, now: u64, end: End, mark: Mark, text: &str) -> io::Result<()> {
-        if !self.take_room() {
+        if !self.take_room(matches!(mark, Mark::Back | Mark::Failed))? {
             match mark {
                 Mark::Back => self.hidden.back += 1,
                 _ => self.hidden.other += 1,
@@ -180,16 +182,26 @@ impl<W: Write> Ladder<W> {
         if self.detail == Detail::Nothing || packets + back + other == 0 {
             return Ok(());
         }
-        let text =
-            format!(" ⋮ {packets} more packets ({lost} lost, {back} times gone back); --all shows them");
-        self.row("", Style::new(), "│", &text, Style::new().dimmed(), "│")
+        self.gap(&format!(
+            "{packets} more packets, {lost} of them lost; went back {back} times; --all shows them"
+        ))
     }
 
-    /// Takes the room for a line, if there is some.
-    fn take_room(&mut self) -> bool {
-        let draws = self.draws();
-        self.drawn = self.drawn.saturating_add(1);
-        draws
+    /// Takes the room for a line, if there is some; then tells what was left out before it.
+    fn take_room(&mut self, important: bool) -> io::Result<bool> {
+        let draws = self.draws(important);
+        if draws {
+            self.drawn = self.drawn.saturating_add(1);
+            let hidden = std::mem::take(&mut self.hidden);
+            if hidden != Hidden::default() {
+                self.gap(&count(hidden.packets, "packet"))?;
+            }
+        }
+        Ok(draws)
+    }
+
+    fn gap(&mut self, text: &str) -> io::Result<()> {
+        self.row("", Style::new(), "│", &format!(" ⋮ {text}"), Style::new().dimmed(), "│")
     }
 
     fn row(
@@ -214,6 +226,12 @@ impl<W: Write> Ladder<W> {
             right.style(end(right)),
         )
     }
+}
+
+/// "1 byte", "2 bytes".
+pub fn count(number: impl Into<u64>, what: &str) -> String {
+    let number = number.into();
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A time as microseconds with one decimal.
@@ -253,19 +271,24 @@ mod tests {
     }
 
     #[test]
-    fn an_act_that_is_too_long_says_what_was_left_out() {
-        let lines = drawn(Detail::Lines(2), |ladder| {
-            for n in 0..5 {
-                ladder.packet(n, End::A, "SEND_ONLY", false, (n == 4).then_some("lost"))?;
+    fn an_act_that_is_too_long_shows_what_is_lost_and_says_what_was_left_out() {
+        let lines = drawn(Detail::Lines(3), |ladder| {
+            for n in 0..9 {
+                let lost = [5, 7, 8].contains(&n).then_some("lost");
+                ladder.packet(1_000 * n, End::A, "SEND_ONLY", false, lost)?;
             }
-            ladder.mark(9, End::A, Mark::Back, "goes back")?;
+            ladder.mark(9_000, End::A, Mark::Back, "goes back")?;
             ladder.end_act()?;
             ladder.act("NEXT", "Has room again.")?;
-            ladder.packet(9, End::A, "SEND_ONLY", false, None)?;
+            ladder.packet(9_000, End::A, "SEND_ONLY", false, None)?;
             ladder.end_act()
         });
-        assert_eq!(lines.len(), 2 + 1 + 2 + 1);
-        assert!(lines[2].contains("3 more packets (1 lost, 1 times gone back)"), "{}", lines[2]);
+        let starts: Vec<&str> = lines.iter().map(|line| line.split_once("  ").unwrap().1.trim()).collect();
+        assert!(starts[2].starts_with("2.0 │── SEND_ONLY"), "{starts:#?}");
+        assert!(starts[3].starts_with("│ ⋮ 2 packets"), "{starts:#?}");
+        assert!(starts[4].starts_with("5.0 │── SEND_ONLY ──✗ lost"), "{starts:#?}");
+        assert!(starts[5].starts_with("│ ⋮ 3 more packets (2 lost, gone back 1 time); --all"), "{starts:#?}");
+        assert_eq!(lines.len(), 6 + 2 + 1);
     }
 
     #[test]

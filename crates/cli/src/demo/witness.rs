@@ -62,8 +62,8 @@ impl<W: Write> Witness<W> {
     /// A frame that is put on the link. What goes wrong is told by the next [`check`](Self::check).
     pub fn frame(&mut self, passage: &Passage<'_>) {
         let from = passage.report.from;
-        let seen = self.history[from].look(passage.frame, PATH_MTU, self.ladder.draws());
         let lost = passage.report.is_lost().then(|| passage.reason.to_string());
+        let seen = self.history[from].look(passage.frame, PATH_MTU, self.ladder.draws(lost.is_some()));
         let tally = &mut self.tally[from];
         if let Some(role) = seen.roce {
             tally.sent += 1;

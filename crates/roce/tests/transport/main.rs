@@ -1,6 +1,7 @@
 //! The RC transport, tested from outside: scripted exchanges, pairs over a bad link, models.
 
 mod flows;
+mod headers;
 mod pair;
 mod requester;
 mod responder;

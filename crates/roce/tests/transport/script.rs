@@ -262,6 +262,12 @@ impl Script {
         lines
     }
 
+    /// Takes all packets that go out now, from their IP headers on.
+    pub fn take_packets(&mut self) -> Vec<Vec<u8>> {
+        self.poll();
+        self.sent.drain(..).collect()
+    }
+
     #[track_caller]
     pub fn expect_nothing(&mut self) {
         assert_eq!(self.lines(), [""; 0], "nothing is to be sent");

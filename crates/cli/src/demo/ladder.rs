@@ -182,9 +182,11 @@ impl<W: Write> Ladder<W> {
         if self.detail == Detail::Nothing || packets + back + other == 0 {
             return Ok(());
         }
-        self.gap(&format!(
-            "{packets} more packets, {lost} of them lost; went back {back} times; --all shows them"
-        ))
+        let mut text = count(packets, "more packet");
+        if lost + back > 0 {
+            text += &format!(" ({lost} lost, gone back {})", count(back, "time"));
+        }
+        self.gap(&format!("{text}; --all shows them"))
     }
 
     /// Takes the room for a line, if there is some; then tells what was left out before it.

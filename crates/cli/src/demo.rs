@@ -122,9 +122,9 @@ pub fn run(options: &Options) -> Result<Outcome> {
     let verdict = Verdict::new(&plan, &pair.side(End::A).bytes(), &pair.side(End::B).bytes());
     let counters = PerEnd { a: pair.counters(End::A), b: pair.counters(End::B) };
     say(&mut ladder, "")?;
-    say(&mut ladder, summary::operations(&plan, &course, &verdict))?;
+    say(&mut ladder, summary::operations(&plan, &course, &verdict).trim_fmt())?;
     say(&mut ladder, "")?;
-    say(&mut ladder, summary::adapters(&tally, &counters))?;
+    say(&mut ladder, summary::adapters(&tally, &counters).trim_fmt())?;
     let result = conclude(options, &course, &verdict, pair.now(), &mut ladder);
     ladder.out().flush().map_err(unprinted)?;
     result

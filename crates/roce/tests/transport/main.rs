@@ -2,6 +2,7 @@
 
 mod flows;
 mod headers;
+mod longest_messages;
 mod pair;
 mod requester;
 mod responder;

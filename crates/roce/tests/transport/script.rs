@@ -385,7 +385,7 @@ pub fn with_right_icrc(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-fn line_of(bytes: &[u8]) -> String {
+pub fn line_of(bytes: &[u8]) -> String {
     Packet::parse(Datagram::parse(bytes).unwrap().ib).unwrap().to_string()
 }
 

@@ -162,3 +162,49 @@ fn a_destroyed_queue_pair_is_unknown() {
     assert_eq!(t.until_timeout(), None);
     assert_eq!(t.try_post(send(1)), Err(PostError::NoSuchQueue));
 }
+
+#[test]
+fn reads_that_were_not_answered_before_a_reset_do_not_count_afterwards() {
+    let mut t = Script::with(Setup { reads: 1, ..Setup::default() });
+    t.deliver(read_request(0, 0, 8));
+    t.modify_state(State::Reset);
+    t.expect_nothing();
+    t.reconnect(Setup { reads: 1, ..Setup::default() });
+    t.deliver(read_request(0, 0, 8));
+    t.expect("READ_RESPONSE_ONLY psn=0 ack msn=1 len=8");
+}
+
+#[test]
+fn what_was_remembered_before_a_reset_is_forgotten() {
+    let mut t = Script::from_psn(100);
+    t.deliver(fetch_add_request(100, 0, 1));
+    assert_eq!(t.take_lines().len(), 1);
+    t.modify_state(State::Reset);
+    t.reconnect(Setup { first_psn: 101, ..Setup::default() });
+    t.deliver(fetch_add_request(100, 0, 1));
+    t.expect_discard(Discard::NotReplayed);
+    t.expect_nothing();
+    t.expect_bytes(0, &1u64.to_ne_bytes());
+}
+
+#[test]
+fn a_gap_that_was_told_before_a_reset_is_told_anew_afterwards() {
+    let mut t = Script::new();
+    t.deliver(write_only(1, 0, 8));
+    t.expect("ACKNOWLEDGE psn=0 nak=psn_sequence_error msn=0");
+    t.modify_state(State::Reset);
+    t.reconnect(Setup::default());
+    t.deliver(write_only(1, 0, 8));
+    t.expect("ACKNOWLEDGE psn=0 nak=psn_sequence_error msn=0");
+}
+
+#[test]
+fn a_message_begun_before_a_reset_does_not_go_on_afterwards() {
+    let mut t = Script::new();
+    t.receive(4096);
+    t.deliver(send_first(0, 1024));
+    t.modify_state(State::Reset);
+    t.reconnect(Setup { first_psn: 1, ..Setup::default() });
+    t.deliver(send_last(1, 8));
+    t.expect("ACKNOWLEDGE psn=1 nak=invalid_request msn=0");
+}

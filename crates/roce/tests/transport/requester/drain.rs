@@ -1,9 +1,11 @@
 //! SQD: what was begun is finished, nothing new is begun, and it is told once when everything is done.
 
-use rdmalab_roce::Event;
-use rdmalab_verbs::{Attributes, CompletionStatus, State};
+use rdmalab_roce::{Discard, Event};
+use rdmalab_verbs::{Attributes, CompletionStatus, Path, State};
+use rdmalab_wire::Datagram;
 
 use crate::script::*;
+use crate::side::address;
 
 #[test]
 fn an_idle_send_queue_is_drained_at_once() {
@@ -126,4 +128,43 @@ fn attributes_changed_while_drained_hold_afterwards() {
     t.advance(8_192);
     t.expect_completion(0, CompletionStatus::RetryExceeded);
     t.expect_flushed([1]);
+}
+
+#[test]
+fn a_path_changed_while_drained_is_the_only_one_afterwards() {
+    let mut t = Script::in_state(State::Sqd, Setup::default());
+    let moved = Path::new(address(1), address(9));
+    t.modify(Attributes { path: Some(moved), ..Attributes::default() });
+    t.modify_state(State::Rts);
+    t.deliver(write_only(0, 0, 8));
+    t.expect_discard(Discard::Address);
+    let from_there = t.encode_between(address(9), address(1), &write_only(0, 0, 8));
+    t.deliver_bytes(&from_there);
+    t.post(send(1));
+    let packets = t.take_packets();
+    assert_eq!(packets.len(), 2);
+    for packet in packets {
+        assert_eq!(Datagram::parse(&packet).unwrap().destination, address(9));
+    }
+}
+
+#[test]
+fn fewer_reads_agreed_while_some_are_outstanding_hold_back_the_next() {
+    let mut t = Script::with(Setup { reads: 3, ..Setup::default() });
+    for n in 0..3 {
+        t.post(read(1).at(n));
+    }
+    assert_eq!(t.take_lines().len(), 3);
+    t.modify_state(State::Sqd);
+    t.modify(Attributes { max_reads: Some(1), ..Attributes::default() });
+    t.modify_state(State::Rts);
+    t.post(read(1));
+    t.deliver(read_response_only(0, 1));
+    t.deliver(read_response_only(1, 1));
+    t.expect_nothing();
+    t.deliver(read_response_only(2, 1));
+    t.expect("READ_REQUEST psn=3 va=0x200000 rkey=0x200 dmalen=1 ackreq");
+    for id in 0..3 {
+        t.expect_done(id);
+    }
 }

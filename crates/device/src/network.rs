@@ -3,7 +3,10 @@
 use rdmalab_host::ConfigError;
 use rdmalab_sim::{Clock, End, Explanation, Link, LinkConfig, PerEnd, Report, RuleSet};
 
-use crate::adapter::{Adapter, AdapterConfig};
+use crate::adapter::{Adapter, AdapterConfig, Progress};
+
+/// Bytes that may wait in front of the link before an adapter holds its frames back, as a full transmit ring does.
+const RING: usize = 256 * 1024;
 
 /// What a [`Network`] is made of.
 pub struct NetworkConfig {
@@ -68,12 +71,8 @@ impl Network {
     /// Sends all that can be sent now, then goes on to the next event, unless that lies behind `until`; `false` if
     /// there is none before. `watch` sees each frame as it is sent.
     pub fn step(&mut self, until: u64, mut watch: impl FnMut(&Passage<'_>)) -> bool {
-        for end in [End::A, End::B] {
-            self.send(end, &mut watch);
-        }
-        let now = self.clock.now();
-        let timers = [&self.adapters.a, &self.adapters.b].map(|adapter| adapter.next_timeout(now));
-        let next = timers.into_iter().flatten().chain(self.link.next_arrival()).min();
+        let wakes = [End::A, End::B].map(|end| self.send(end, &mut watch));
+        let next = wakes.into_iter().flatten().chain(self.link.next_arrival()).min();
         let Some(next) = next.filter(|&next| next <= until) else { return false };
         self.clock.advance_to(next);
         let now = self.clock.now();
@@ -88,18 +87,27 @@ impl Network {
         true
     }
 
-    fn send(&mut self, end: End, watch: &mut impl FnMut(&Passage<'_>)) {
+    /// Sends what one end has to send; returns when it wants to be called again.
+    fn send(&mut self, end: End, watch: &mut impl FnMut(&Passage<'_>)) -> Option<u64> {
         let now = self.clock.now();
         let Self { adapters, link, .. } = self;
         let adapter = match end {
             End::A => &mut adapters.a,
             End::B => &mut adapters.b,
         };
-        let Ok(_) = adapter.transmit(now, |frame| {
+        let Ok(progress) = adapter.transmit(now, |frame| {
+            if link.busy_until(now, end, RING).is_some() {
+                return Ok(false);
+            }
             let report = link.send(now, end, frame);
             let reason = link.rules().explain(&report.judgement);
             watch(&Passage { now, report, reason, frame });
             Ok::<_, core::convert::Infallible>(true)
         });
+        match progress {
+            // Timers that run out while the link is busy can wait for it: they, too, only make frames.
+            Progress::Blocked => link.busy_until(now, end, RING),
+            Progress::Done | Progress::More => adapter.next_timeout(now),
+        }
     }
 }

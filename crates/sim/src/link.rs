@@ -168,6 +168,19 @@ impl Link {
         report
     }
 
+    /// Back pressure, for a sender that can wait: until when it should, if more than `waiting` bytes of its frames
+    /// wait to leave, or its direction is half full. `None` if it may send now.
+    #[must_use]
+    pub fn busy_until(&self, now: u64, from: End, waiting: usize) -> Option<u64> {
+        let sender = &self.senders[from];
+        if let Some(bandwidth) = self.config.bandwidth
+            && sender.queued(now, Some(bandwidth)) > waiting
+        {
+            return Some(sender.below(waiting, bandwidth).max(now.saturating_add(1)));
+        }
+        if sender.on_link() > self.config.in_flight_limit / 2 { self.next_arrival() } else { None }
+    }
+
     /// When the next frame arrives, at whichever end; `None` while the link is empty.
     #[must_use]
     pub fn next_arrival(&self) -> Option<u64> {

@@ -36,6 +36,15 @@ fn the_example_of_the_readme_prints_what_it_always_did() {
 }
 
 #[test]
+fn the_ladder_in_the_readme_is_part_of_what_is_printed() {
+    let readme = include_str!("../../../../README.md");
+    let (_, ladder) = readme.split_once("```\n   time").expect("the README shows a ladder");
+    let (ladder, _) = ladder.split_once("\n```").expect("the ladder ends");
+    assert!(include_str!("demo_seed_7.txt").contains(ladder), "{ladder}");
+    assert!(ladder.lines().count() > 10);
+}
+
+#[test]
 fn the_default_is_a_short_clean_exchange() {
     let run = demo("").exits(0);
     assert!(run.out.contains("seed 1, loss of RoCE packets 0 %"), "{}", run.out);

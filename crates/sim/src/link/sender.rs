@@ -28,6 +28,17 @@ impl Sender {
         usize::try_from(bits.div_ceil(NANOSECONDS_TIMES_BITS)).unwrap_or(usize::MAX)
     }
 
+    /// From when on no more than `waiting` bytes wait to leave.
+    pub(super) fn below(&self, waiting: usize, bandwidth: NonZeroU64) -> u64 {
+        let time = waiting as u128 * NANOSECONDS_TIMES_BITS / u128::from(bandwidth.get());
+        self.free_at.saturating_sub(u64::try_from(time).unwrap_or(u64::MAX)).saturating_add(1)
+    }
+
+    /// Bytes on the link, with those that wait.
+    pub(super) fn on_link(&self) -> usize {
+        self.on_link
+    }
+
     /// Sends a frame of `length` bytes behind those that wait: when its last bit leaves, or `None` where
     /// there is no room for it.
     pub(super) fn depart(&mut self, now: u64, length: usize, config: &LinkConfig) -> Option<u64> {

@@ -217,3 +217,27 @@ fn frames_held_back_for_ever_and_released_leave_nothing_behind() {
     assert!(slots < 50 && entries < 150, "{slots} slots, {entries} entries");
     assert!(link.rules().counts(End::A).reordered > 4_000);
 }
+
+#[test]
+fn a_sender_is_told_to_wait_until_few_enough_bytes_wait() {
+    let mut link = link(slow(2), |rules| rules);
+    assert_eq!(link.busy_until(0, End::A, 10), None);
+    link.send(0, End::A, &[0; 30]);
+    let until = link.busy_until(0, End::A, 10).unwrap();
+    // 30 bytes take 60 ns; 10 of them are left after 40.
+    assert_eq!(until, 41);
+    assert!(link.busy_until(until - 2, End::A, 10).is_some());
+    assert_eq!(link.busy_until(until, End::A, 10), None);
+    assert_eq!(link.busy_until(0, End::B, 10), None, "the other direction is free");
+}
+
+#[test]
+fn a_sender_is_told_to_wait_for_an_arrival_when_the_link_is_half_full() {
+    let mut link = link(LinkConfig { in_flight_limit: 400, ..plain(50) }, |rules| rules);
+    link.send(0, End::A, &[0; 200]);
+    assert_eq!(link.busy_until(0, End::A, 0), None);
+    link.send(0, End::A, &[0; 64]);
+    assert_eq!(link.busy_until(0, End::A, 0), Some(50));
+    assert_eq!(arrivals(&mut link, 50).len(), 2);
+    assert_eq!(link.busy_until(50, End::A, 0), None);
+}

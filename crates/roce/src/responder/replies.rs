@@ -6,6 +6,7 @@ use rdmalab_verbs::Context;
 use rdmalab_wire::{Aeth, AtomicAckEth, Body, Bth, Msn, NakCode, Psn, Reth, Syndrome};
 
 use super::Broken;
+use crate::counters::Discard;
 use crate::event::Event;
 use crate::outlet::Outlet;
 use crate::queue_pair::Owner;
@@ -165,7 +166,7 @@ impl Replies {
                 let body = Body::AtomicAcknowledge(ack(*msn), AtomicAckEth { original: *original });
                 outlet.send(&bth(*psn), &body, 0, |_| Ok(()))
             }
-            Reply::Read { psn, msn, rest, packets, begins, .. } => {
+            Reply::Read { psn, msn, rest, packets, begins, is_new } => {
                 let payload = (rest.length as usize).min(settings.mtu.bytes());
                 let body = match (*begins, *packets == 1) {
                     (true, true) => Body::ReadResponseOnly(ack(*msn)),
@@ -185,6 +186,13 @@ impl Replies {
                     *begins = false;
                     rest.virtual_address = rest.virtual_address.wrapping_add(payload as u64);
                     rest.length -= payload as u32;
+                    return Ok(());
+                }
+                if sent.is_err() && !*is_new {
+                    // The peer may have had this response, and the region gone for good reason. A peer that still
+                    // waits for it hears nothing.
+                    self.queue.pop_front();
+                    owner.counters.discard(Discard::NotReplayed);
                     return Ok(());
                 }
                 if sent.is_err() {

@@ -1,8 +1,10 @@
 //! The RC transport, tested from outside: scripted exchanges, pairs over a bad link, models.
 
+mod both_ways;
 mod flows;
 mod headers;
 mod longest_messages;
+mod model;
 mod pair;
 mod requester;
 mod responder;

@@ -14,6 +14,10 @@ pub enum Fate {
     Late,
     /// One bit changes on the way.
     Corrupt,
+    /// Arrives so many nanoseconds later than it should.
+    Held(u64),
+    /// Arrives, and once more so many nanoseconds later.
+    Echo(u64),
 }
 
 /// One-way delay of the link, in nanoseconds.
@@ -41,8 +45,14 @@ impl Pair {
     }
 
     /// Runs until nothing is left to do. `judge` is asked about each packet by its number and sender.
-    pub fn run(&mut self, mut judge: impl FnMut(u64, usize, &[u8]) -> Fate) {
-        let start = self.now;
+    pub fn run(&mut self, judge: impl FnMut(u64, usize, &[u8]) -> Fate) {
+        let until = self.now + PATIENCE;
+        self.run_until(until, judge);
+        assert!(self.now < until, "the pair does not come to rest");
+    }
+
+    /// Runs until a time, or until nothing is left to do.
+    pub fn run_until(&mut self, until: u64, mut judge: impl FnMut(u64, usize, &[u8]) -> Fate) {
         loop {
             for from in 0..2 {
                 for packet in self.sides[from].drain(self.now) {
@@ -53,8 +63,10 @@ impl Pair {
             let arrival = self.flying.keys().next().map(|&(time, _)| time);
             let timers = self.sides.iter().filter_map(|side| side.endpoint.next_timeout());
             let Some(next) = timers.chain(arrival).min() else { return };
-            self.now = self.now.max(next);
-            assert!(self.now - start < PATIENCE, "the pair does not come to rest");
+            self.now = self.now.max(next.min(until));
+            if next > until {
+                return;
+            }
             while let Some(entry) = self.flying.first_entry() {
                 if entry.key().0 > self.now {
                     break;
@@ -86,6 +98,13 @@ impl Pair {
                 // Behind the next packet of this burst, or a little later if it is alone.
                 self.flying.insert((self.now + LATENCY + 1, (number + 1) * 4 + 2), (to, packet));
                 return;
+            }
+            Fate::Held(by) => {
+                self.flying.insert((self.now + LATENCY + by, number * 4 + 3), (to, packet));
+                return;
+            }
+            Fate::Echo(by) => {
+                self.flying.insert((self.now + LATENCY + by, number * 4 + 3), (to, packet.clone()));
             }
             Fate::Deliver => {}
         }

@@ -1,0 +1,403 @@
+//! What must come of the work: for each direction a list of what was posted, in order, and for each side its memory.
+//!
+//! Completions are checked as they come: in order, once, with the right status, length and immediate. A request that
+//! succeeded is carried out on the oracle's memory, in the order of posting; whoever posts sees to it that this order
+//! is one that the verbs promise. What a request that failed may have touched is not known, and said to be so.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use rdmalab_verbs::{Completion, CompletionKind, CompletionStatus};
+use rdmalab_wire::ImmDt;
+
+use super::scenario::What;
+
+/// A row of bytes in the memory of a side.
+pub type Piece = Range<usize>;
+
+/// A send work request that was posted.
+#[derive(Clone, Debug)]
+pub struct Op {
+    pub id: u64,
+    pub what: What,
+    pub local: Vec<Piece>,
+    pub remote: Piece,
+    /// What it carries to the peer.
+    pub data: Vec<u8>,
+    pub immediate: ImmDt,
+    pub signaled: bool,
+    pub solicited: bool,
+    /// It must fail, like this.
+    pub poison: Option<CompletionStatus>,
+    /// It may fail, like this.
+    pub doubts: Vec<CompletionStatus>,
+    pub uses_local_spare: bool,
+    pub uses_remote_spare: bool,
+}
+
+/// A receive that was posted.
+#[derive(Clone, Debug)]
+pub struct Receive {
+    pub id: u64,
+    pub local: Vec<Piece>,
+    pub uses_spare: bool,
+    /// Its memory may be out of reach.
+    pub doubtful: bool,
+}
+
+/// One direction: requests of one side and receives of the other.
+#[derive(Debug, Default)]
+struct Flow {
+    pending: VecDeque<Op>,
+    receives: VecDeque<Receive>,
+    /// Requests that use a receive and have not arrived there. A request that was flushed may still arrive.
+    messages: VecDeque<Op>,
+    /// How many of the pending requests have arrived.
+    arrived: usize,
+    /// A request failed: from now on all are flushed.
+    failed: bool,
+    /// What the requester is told about the message whose receive failed.
+    refused: Option<CompletionStatus>,
+}
+
+/// What is expected of both sides.
+#[derive(Debug)]
+pub struct Oracle {
+    memory: [Vec<u8>; 2],
+    flows: [Flow; 2],
+    /// Bytes of which it is not known what they are.
+    unknown: Vec<(usize, Piece)>,
+    /// The connection had a reason to end since it was set up.
+    excuses: u32,
+    /// A completion said that it ended.
+    pub broken: bool,
+    is_calm: bool,
+}
+
+pub fn length(pieces: &[Piece]) -> usize {
+    pieces.iter().map(Range::len).sum()
+}
+
+fn overlap(a: &Piece, b: &Piece) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+impl Oracle {
+    pub fn new(memory: usize, is_calm: bool) -> Self {
+        Self {
+            memory: [vec![0; memory], vec![0; memory]],
+            flows: [Flow::default(), Flow::default()],
+            unknown: Vec::new(),
+            excuses: 0,
+            broken: false,
+            is_calm,
+        }
+    }
+
+    /// The application of a side writes its own memory.
+    pub fn store(&mut self, side: usize, at: usize, bytes: &[u8]) {
+        self.memory[side][at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    pub fn post(&mut self, side: usize, op: Op) {
+        self.excuses += u32::from(op.poison.is_some());
+        if op.what.consumes_receive() {
+            self.flows[side].messages.push_back(op.clone());
+        }
+        self.flows[side].pending.push_back(op);
+    }
+
+    /// `side` is the one that receives.
+    pub fn receive(&mut self, side: usize, receive: Receive) {
+        self.flows[1 - side].receives.push_back(receive);
+    }
+
+    /// Something happened for which the connection may end.
+    pub fn excuse(&mut self) {
+        self.excuses += 1;
+    }
+
+    /// Whether a piece of a side's memory is the local side of a request or a receive that is not done.
+    pub fn is_in_use(&self, side: usize, piece: &Piece) -> bool {
+        let requests = self.flows[side].pending.iter().flat_map(|op| &op.local);
+        let receives = self.flows[1 - side].receives.iter().flat_map(|receive| &receive.local);
+        requests.chain(receives).any(|used| overlap(used, piece))
+    }
+
+    /// Whether a request that writes there must be fenced, since a READ may still be reading.
+    pub fn is_read(&self, side: usize, piece: &Piece) -> bool {
+        self.flows[side].pending.iter().any(|op| op.what == What::Read && overlap(&op.remote, piece))
+    }
+
+    /// Lengths of the receives that a side lacks for what is on its way to it.
+    pub fn missing_receives(&self, side: usize) -> Vec<usize> {
+        let flow = &self.flows[1 - side];
+        flow.messages.iter().skip(flow.receives.len()).map(|op| length(&op.local)).collect()
+    }
+
+    /// Whether anything uses the spare region of a side.
+    pub fn is_spare_used(&self, side: usize) -> bool {
+        self.flows[side].pending.iter().any(|op| op.uses_local_spare)
+            || self.flows[1 - side].pending.iter().any(|op| op.uses_remote_spare)
+            || self.flows[1 - side].receives.iter().any(|receive| receive.uses_spare)
+    }
+
+    /// The spare region of a side is gone: what uses it may fail.
+    pub fn doubt_spare(&mut self, side: usize) {
+        if self.is_spare_used(side) {
+            self.excuses += 1;
+        }
+        for op in self.flows[side].pending.iter_mut().filter(|op| op.uses_local_spare) {
+            op.doubts.push(CompletionStatus::LocalProtectionError);
+        }
+        for op in self.flows[1 - side].pending.iter_mut().filter(|op| op.uses_remote_spare) {
+            op.doubts.push(CompletionStatus::RemoteAccessError);
+        }
+        for receive in self.flows[1 - side].receives.iter_mut().filter(|receive| receive.uses_spare) {
+            receive.doubtful = true;
+        }
+    }
+
+    /// Both sides forgot everything.
+    pub fn reset(&mut self) {
+        for side in 0..2 {
+            let flow = std::mem::take(&mut self.flows[side]);
+            for op in flow.pending {
+                self.forget(side, &op);
+            }
+            let pieces = flow.receives.into_iter().flat_map(|receive| receive.local);
+            self.unknown.extend(pieces.map(|piece| (1 - side, piece)));
+        }
+        (self.excuses, self.broken) = (0, false);
+    }
+
+    /// Compares a side's memory, and learns what was not known.
+    pub fn compare(&mut self, side: usize, found: &[u8]) {
+        if self.broken {
+            // The message that was arriving stays a piece for ever.
+            let begun = self.flows[1 - side].receives.front().into_iter().flat_map(|receive| &receive.local);
+            self.unknown.extend(begun.map(|piece| (side, piece.clone())));
+        }
+        for (_, piece) in self.unknown.extract_if(.., |(of, _)| *of == side) {
+            self.memory[side][piece.clone()].copy_from_slice(&found[piece]);
+        }
+        let wrong = self.memory[side].iter().zip(found).position(|(ours, theirs)| ours != theirs);
+        if let Some(at) = wrong {
+            let around = at..(at + 16).min(found.len());
+            panic!(
+                "memory of side {side} at {at}: {:x?} instead of {:x?}",
+                &found[around.clone()],
+                &self.memory[side][around]
+            );
+        }
+    }
+
+    /// Everything came to rest: nothing may be left, except successes that were not to be reported.
+    pub fn rest(&mut self) {
+        for side in 0..2 {
+            while self.flows[side].pending.front().is_some_and(|op| !op.signaled) {
+                self.succeed(side);
+            }
+            let left = &self.flows[side].pending;
+            assert!(left.is_empty(), "side {side} never completes {left:?}");
+        }
+    }
+
+    /// Takes a completion that a side reports. Requests have even numbers, receives odd ones.
+    pub fn complete(&mut self, side: usize, completion: &Completion) {
+        match (completion.id % 2, completion.status) {
+            (0, CompletionStatus::Success) => self.complete_request(side, completion),
+            (0, _) => self.fail_request(side, completion),
+            (_, CompletionStatus::Success) => self.complete_receive(1 - side, completion),
+            (..) => self.fail_receive(1 - side, completion),
+        }
+    }
+
+    /// Requests before the one that completes succeeded in silence, or they would have been reported.
+    fn skip_silent(&mut self, side: usize, id: u64) {
+        while self.flows[side].pending.front().is_some_and(|op| op.id != id && !op.signaled) {
+            self.succeed(side);
+        }
+        let next = self.flows[side].pending.front();
+        assert_eq!(next.map(|op| op.id), Some(id), "side {side} completes out of order; next is {next:?}");
+    }
+
+    fn complete_request(&mut self, side: usize, completion: &Completion) {
+        self.skip_silent(side, completion.id);
+        let op = &self.flows[side].pending[0];
+        assert!(op.signaled, "{op:?} was not to be reported");
+        let (kind, bytes) = match op.what {
+            What::Send | What::SendImmediate => (CompletionKind::Send, 0),
+            What::Write | What::WriteImmediate => (CompletionKind::RdmaWrite, 0),
+            What::Read => (CompletionKind::RdmaRead, length(&op.local)),
+            What::FetchAdd { .. } => (CompletionKind::FetchAndAdd, 8),
+            What::CompareSwap { .. } => (CompletionKind::CompareAndSwap, 8),
+        };
+        let found = (completion.kind, completion.length as usize, completion.immediate, completion.solicited);
+        assert_eq!(found, (kind, bytes, None, false), "{op:?}");
+        self.succeed(side);
+    }
+
+    /// The oldest request of a side is done: so it is on the oracle's memory.
+    fn succeed(&mut self, side: usize) {
+        let flow = &mut self.flows[side];
+        assert!(!flow.failed, "a request succeeds behind one that failed");
+        let Some(op) = flow.pending.pop_front() else { return };
+        assert!(op.poison.is_none(), "{op:?} succeeds");
+        if op.what.consumes_receive() {
+            assert!(flow.arrived > 0, "{op:?} succeeds without a receive");
+            flow.arrived -= 1;
+        }
+        match op.what {
+            // Its data landed when the receive completed.
+            What::Send | What::SendImmediate => {}
+            What::Write | What::WriteImmediate => {
+                self.store(1 - side, op.remote.start, &op.data);
+            }
+            What::Read => {
+                let data = self.memory[1 - side][op.remote.clone()].to_vec();
+                self.scatter(side, &op.local, &data);
+            }
+            What::FetchAdd { add } => self.atomic(side, &op, |old| old.wrapping_add(add)),
+            What::CompareSwap { compare, swap } => {
+                self.atomic(side, &op, |old| if old == compare { swap } else { old });
+            }
+        }
+    }
+
+    fn atomic(&mut self, side: usize, op: &Op, change: impl Fn(u64) -> u64) {
+        let mut word = [0; 8];
+        word.copy_from_slice(&self.memory[1 - side][op.remote.clone()]);
+        let new = change(u64::from_ne_bytes(word));
+        self.store(1 - side, op.remote.start, &new.to_ne_bytes());
+        self.scatter(side, &op.local, &word);
+    }
+
+    fn fail_request(&mut self, side: usize, completion: &Completion) {
+        self.skip_silent(side, completion.id);
+        let status = completion.status;
+        self.expect_excuse(side, status);
+        let flow = &mut self.flows[side];
+        let Some(op) = flow.pending.pop_front() else { return };
+        let refused = flow.refused.filter(|_| op.what.consumes_receive());
+        let allowed = match (flow.failed, op.poison) {
+            (true, _) => status == CompletionStatus::WorkRequestFlushed,
+            // Nothing is lost, and nothing else went wrong.
+            (false, Some(poison)) if self.is_calm && self.excuses == 1 && flow.refused.is_none() => {
+                status == poison
+            }
+            (false, poison) => {
+                [CompletionStatus::WorkRequestFlushed, CompletionStatus::RetryExceeded].contains(&status)
+                    || poison == Some(status)
+                    || op.doubts.contains(&status)
+                    || refused == Some(status)
+            }
+        };
+        assert!(allowed, "{status} of {op:?}");
+        flow.failed = true;
+        if op.what.consumes_receive() {
+            flow.arrived = flow.arrived.saturating_sub(1);
+        }
+        self.forget(side, &op);
+    }
+
+    /// What a request that failed may have written.
+    fn forget(&mut self, side: usize, op: &Op) {
+        match op.what {
+            What::Send | What::SendImmediate => {}
+            What::Write | What::WriteImmediate => self.unknown.push((1 - side, op.remote.clone())),
+            What::Read => self.unknown.extend(op.local.iter().map(|piece| (side, piece.clone()))),
+            What::FetchAdd { .. } | What::CompareSwap { .. } => {
+                self.unknown.push((1 - side, op.remote.clone()));
+                self.unknown.extend(op.local.iter().map(|piece| (side, piece.clone())));
+            }
+        }
+    }
+
+    /// A receive completes for a message of the flow's requester `side`.
+    fn complete_receive(&mut self, side: usize, completion: &Completion) {
+        let flow = &mut self.flows[side];
+        let Some(receive) = flow.receives.pop_front() else {
+            panic!("nothing was posted for {completion:?}")
+        };
+        assert_eq!(receive.id, completion.id, "receives complete out of order");
+        let Some(op) = flow.messages.pop_front() else { panic!("nothing was sent for {completion:?}") };
+        flow.arrived += 1;
+        let bytes = length(&op.local);
+        let kind = match op.what {
+            What::WriteImmediate => CompletionKind::ReceiveRdmaWithImmediate,
+            _ => CompletionKind::Receive,
+        };
+        let immediate = op.what.has_immediate().then_some(op.immediate);
+        let found = (completion.kind, completion.length as usize, completion.immediate, completion.solicited);
+        assert_eq!(found, (kind, bytes, immediate, op.solicited), "{op:?}");
+        assert!(op.poison.is_none(), "{op:?} arrives");
+        if kind == CompletionKind::Receive {
+            assert!(bytes <= length(&receive.local), "{op:?} does not fit {receive:?}");
+            self.scatter(1 - side, &receive.local, &op.data);
+        }
+    }
+
+    fn fail_receive(&mut self, side: usize, completion: &Completion) {
+        self.expect_excuse(side, completion.status);
+        let short = self.first_short(side);
+        let flow = &mut self.flows[side];
+        let Some(receive) = flow.receives.pop_front() else {
+            panic!("nothing was posted for {completion:?}")
+        };
+        assert_eq!(receive.id, completion.id, "receives complete out of order");
+        self.excuses += u32::from(completion.status != CompletionStatus::WorkRequestFlushed);
+        let allowed = match completion.status {
+            CompletionStatus::WorkRequestFlushed => true,
+            CompletionStatus::LocalLengthError => {
+                flow.refused = Some(CompletionStatus::RemoteInvalidRequest);
+                short.is_some()
+            }
+            CompletionStatus::LocalProtectionError => {
+                flow.refused = Some(CompletionStatus::RemoteOperationError);
+                receive.doubtful
+            }
+            _ => false,
+        };
+        assert!(allowed, "{} of {receive:?}", completion.status);
+        self.unknown.extend(receive.local.into_iter().map(|piece| (1 - side, piece)));
+    }
+
+    /// Whether there is a reason for the connection to end.
+    pub fn is_excused(&self) -> bool {
+        let in_doubt = |flow: &Flow| {
+            flow.receives.iter().any(|receive| receive.doubtful)
+                || flow.pending.iter().any(|op| !op.doubts.is_empty())
+        };
+        self.broken
+            || self.excuses > 0
+            || self.flows.iter().any(in_doubt)
+            || (0..2).any(|side| self.first_short(side).is_some())
+    }
+
+    /// Nothing fails for no reason.
+    fn expect_excuse(&mut self, side: usize, status: CompletionStatus) {
+        assert!(self.is_excused(), "side {side} has no reason for {status}: {:#?}", self.flows);
+        self.broken = true;
+    }
+
+    /// The first message of a side that is longer than the receive it meets.
+    fn first_short(&self, side: usize) -> Option<u64> {
+        let flow = &self.flows[side];
+        flow.messages
+            .iter()
+            .zip(&flow.receives)
+            .find(|(op, receive)| {
+                op.what != What::WriteImmediate && length(&op.local) > length(&receive.local)
+            })
+            .map(|(op, _)| op.id)
+    }
+
+    fn scatter(&mut self, side: usize, pieces: &[Piece], mut data: &[u8]) {
+        for piece in pieces {
+            let (part, rest) = data.split_at(piece.len().min(data.len()));
+            self.store(side, piece.start, part);
+            data = rest;
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! What may happen in a test of the model, and how it is drawn.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use rdmalab_wire::PathMtu;
+
+use crate::pair::Fate;
+
+/// Longest message that is drawn.
+pub const LONGEST: usize = 10_000;
+
+/// All there is to know about one run.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    pub mtu: PathMtu,
+    pub first_psn: u32,
+    /// READs and atomics outstanding at once.
+    pub reads: u8,
+    pub weather: Weather,
+    pub steps: Vec<Step>,
+}
+
+/// How the link treats packets: chances in 256.
+#[derive(Clone, Copy, Debug)]
+pub struct Weather {
+    pub seed: u64,
+    pub lost: u8,
+    pub corrupt: u8,
+    pub late: u8,
+    pub held: u8,
+    pub twice: u8,
+    pub echo: u8,
+}
+
+/// What the applications and the world around them do, one thing after the other.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Post {
+        side: usize,
+        work: Work,
+    },
+    Receive {
+        side: usize,
+        length: usize,
+        cuts: Vec<usize>,
+        key: Key,
+    },
+    /// Time goes by.
+    Run {
+        nanoseconds: u64,
+    },
+    /// Receives that are missing are posted, and everything comes to an end.
+    Settle,
+    /// The spare region of a side is registered anew: its old key is gone. One who is careful does it only when no
+    /// request uses the old key any more.
+    Replace {
+        side: usize,
+        careful: bool,
+    },
+    /// To SQD.
+    Pause {
+        side: usize,
+    },
+    /// Back to RTS.
+    Resume {
+        side: usize,
+    },
+    /// To ERR.
+    Fail {
+        side: usize,
+    },
+    /// Both sides to RESET and up again, whatever they were doing. Packets under way stay under way.
+    Reconnect,
+}
+
+/// A send work request.
+#[derive(Clone, Debug)]
+pub struct Work {
+    pub what: What,
+    pub length: usize,
+    /// Where in the peer's memory.
+    pub target: usize,
+    pub aim: Aim,
+    /// Where the local side is cut into elements.
+    pub cuts: Vec<usize>,
+    pub key: Key,
+    pub signaled: bool,
+    pub solicited: bool,
+    pub fence: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    Send,
+    SendImmediate,
+    Write,
+    WriteImmediate,
+    Read,
+    FetchAdd { add: u64 },
+    CompareSwap { compare: u64, swap: u64 },
+}
+
+/// With which key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// Of the region that stays.
+    Main,
+    /// Of the one that may be replaced.
+    Spare,
+    /// Of none.
+    Dead,
+}
+
+/// What a request asks of the peer's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    Main,
+    Spare,
+    Dead,
+    /// Across the end of the region; for an atomic, an address that is no multiple of eight.
+    Astray,
+}
+
+impl What {
+    pub fn is_atomic(self) -> bool {
+        matches!(self, Self::FetchAdd { .. } | Self::CompareSwap { .. })
+    }
+
+    pub fn consumes_receive(self) -> bool {
+        matches!(self, Self::Send | Self::SendImmediate | Self::WriteImmediate)
+    }
+
+    pub fn has_immediate(self) -> bool {
+        matches!(self, Self::SendImmediate | Self::WriteImmediate)
+    }
+}
+
+impl Weather {
+    pub fn is_calm(&self) -> bool {
+        let Self { seed: _, lost, corrupt, late, held, twice, echo } = *self;
+        [lost, corrupt, late, held, twice, echo] == [0; 6]
+    }
+}
+
+/// Decides the fate of packets.
+///
+/// It never mistreats one packet more than twice, nor more than two requests or two answers of one side in a row, so
+/// that a requester with the usual retry count always gets through.
+pub struct Judge {
+    weather: Weather,
+    mistreated: BTreeMap<(usize, bool, u32), u8>,
+    in_a_row: [[u8; 2]; 2],
+}
+
+const MOST: u8 = 2;
+
+impl Judge {
+    pub fn new(weather: Weather) -> Self {
+        Self { weather, mistreated: BTreeMap::new(), in_a_row: [[0; 2]; 2] }
+    }
+
+    pub fn fate(&mut self, number: u64, from: usize, packet: &[u8]) -> Fate {
+        // Behind 28 bytes of IPv4 and UDP headers.
+        let is_answer = (0x0d..=0x12).contains(&packet[28]);
+        let psn = u32::from_be_bytes([0, packet[37], packet[38], packet[39]]);
+        let Weather { seed, lost, corrupt, late, held, twice, echo } = self.weather;
+        let random = mix(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        // From a microsecond to a second.
+        let by = 1000 << (random >> 8 & 0xf) << (random >> 12 & 0x7);
+        let chances = [
+            (lost, Fate::Drop),
+            (corrupt, Fate::Corrupt),
+            (late, Fate::Late),
+            (held, Fate::Held(by)),
+            (twice, Fate::Duplicate),
+            (echo, Fate::Echo(by)),
+        ];
+        let mut left = u16::from(random as u8);
+        let mut fate = Fate::Deliver;
+        for (chance, other) in chances {
+            if left < u16::from(chance) {
+                fate = other;
+                break;
+            }
+            left -= u16::from(chance);
+        }
+        let arrives = matches!(fate, Fate::Deliver | Fate::Duplicate | Fate::Echo(_));
+        let times = self.mistreated.entry((from, is_answer, psn)).or_default();
+        let in_a_row = &mut self.in_a_row[from][usize::from(is_answer)];
+        if arrives || *times == MOST || *in_a_row == MOST {
+            *in_a_row = 0;
+            return if arrives { fate } else { Fate::Deliver };
+        }
+        *times += 1;
+        *in_a_row += 1;
+        fate
+    }
+}
+
+/// Splitmix64's finalizer.
+fn mix(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+pub fn scenario(max_steps: usize) -> impl Strategy<Value = Scenario> {
+    let mtu = prop_oneof![Just(PathMtu::M256), Just(PathMtu::M1024), Just(PathMtu::M4096)];
+    let first_psn = prop_oneof![Just(0), 0u32..0x100_0000, 0xff_ff00u32..0x100_0000];
+    let reads = prop_oneof![Just(1u8), Just(4), Just(16)];
+    (mtu, first_psn, reads, weather(), any::<bool>()).prop_flat_map(
+        move |(mtu, first_psn, reads, weather, breaks)| {
+            prop::collection::vec(step(mtu.bytes(), breaks), 1..max_steps).prop_map(move |steps| Scenario {
+                mtu,
+                first_psn,
+                reads,
+                weather,
+                steps,
+            })
+        },
+    )
+}
+
+fn weather() -> impl Strategy<Value = Weather> {
+    let chance = || prop_oneof![Just(0u8), 0u8..8, 8u8..40];
+    let chances = (chance(), chance(), chance(), chance(), chance(), chance());
+    (any::<u64>(), chances).prop_map(|(seed, (lost, corrupt, late, held, twice, echo))| Weather {
+        seed,
+        lost,
+        corrupt,
+        late,
+        held,
+        twice,
+        echo,
+    })
+}
+
+/// `breaks`: whether what ends a connection may happen too.
+fn step(mtu: usize, breaks: bool) -> impl Strategy<Value = Step> {
+    let side = || 0usize..2;
+    let rare = u32::from(breaks);
+    prop_oneof![
+        20 => (side(), work(mtu, rare)).prop_map(|(side, work)| Step::Post { side, work }),
+        10 => (side(), roomy(rare), cuts(), key(0))
+            .prop_map(|(side, length, cuts, key)| Step::Receive { side, length, cuts, key }),
+        6 => prop_oneof![0u64..10_000, 0u64..2_000_000, 0u64..300_000_000]
+            .prop_map(|nanoseconds| Step::Run { nanoseconds }),
+        2 => Just(Step::Settle),
+        1 => side().prop_map(|side| Step::Pause { side }),
+        1 => side().prop_map(|side| Step::Resume { side }),
+        1 => (side(), Just(!breaks)).prop_map(|(side, careful)| Step::Replace { side, careful }),
+        rare => side().prop_map(|side| Step::Fail { side }),
+        1 + rare => Just(Step::Reconnect),
+    ]
+}
+
+fn roomy(rare: u32) -> impl Strategy<Value = usize> {
+    prop_oneof![20 => Just(LONGEST), rare => 0..LONGEST]
+}
+
+fn cuts() -> impl Strategy<Value = Vec<usize>> {
+    prop::collection::vec(0..=LONGEST, 0..4)
+}
+
+fn key(rare: u32) -> impl Strategy<Value = Key> {
+    prop_oneof![30 => Just(Key::Main), 6 => Just(Key::Spare), rare => Just(Key::Dead)]
+}
+
+fn work(mtu: usize, rare: u32) -> impl Strategy<Value = Work> {
+    let small = || 0u64..3;
+    let what = prop_oneof![
+        1 => Just(What::Send),
+        1 => Just(What::SendImmediate),
+        1 => Just(What::Write),
+        1 => Just(What::WriteImmediate),
+        2 => Just(What::Read),
+        1 => small().prop_map(|add| What::FetchAdd { add }),
+        1 => (small(), small()).prop_map(|(compare, swap)| What::CompareSwap { compare, swap }),
+    ];
+    let length = prop_oneof![
+        0usize..10,
+        (0usize..10, 0usize..3)
+            .prop_map(move |(packets, more)| { (packets * mtu + more).saturating_sub(1).min(LONGEST) }),
+        0..LONGEST,
+    ];
+    let target = prop_oneof![0usize..128, 0usize..50_000];
+    let aim = prop_oneof![
+        40 => Just(Aim::Main), 8 => Just(Aim::Spare), rare => Just(Aim::Dead), rare => Just(Aim::Astray)
+    ];
+    let flags = (prop::bool::weighted(0.8), any::<bool>(), prop::bool::weighted(0.1));
+    (what, length, target, aim, cuts(), key(rare), flags).prop_map(
+        |(what, length, target, aim, cuts, key, (signaled, solicited, fence))| Work {
+            what,
+            length: if what.is_atomic() { 8 } else { length },
+            target: if what.is_atomic() { target % 8 * 8 } else { target },
+            aim,
+            cuts,
+            key,
+            signaled,
+            solicited,
+            fence,
+        },
+    )
+}

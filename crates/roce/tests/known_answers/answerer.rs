@@ -8,7 +8,7 @@ use rdmalab_roce::{Batch, Endpoint, EndpointConfig, QueuePairConfig};
 use rdmalab_verbs::{
     Access, Attributes, Capabilities, Context, HeapMemory, Memory, Path, ReceiveRequest, Sge, State,
 };
-use rdmalab_wire::{Body, NetworkHeader, Packet, PathMtu, Psn, Qpn, RKey, Syndrome};
+use rdmalab_wire::{Body, NetworkHeader, PathMtu, Psn, Qpn, RKey, Syndrome};
 
 use crate::capture::{Conversation, Heard};
 
@@ -103,7 +103,7 @@ impl Answerer {
         let answer_to = |psn: Psn| answers.iter().find(|answer| answer.packet().bth.psn == psn);
         match packet.body {
             Body::ReadRequest(reth) => {
-                for n in 0..self.packets(reth.length) {
+                for n in 0..packets_of(reth.length, self.mtu) {
                     let Some(answer) = answer_to(psn.add(n)) else { continue };
                     let address = reth.virtual_address + u64::from(n) * self.mtu.bytes() as u64;
                     self.fill(reth.key, address, answer.packet().payload);
@@ -156,7 +156,14 @@ impl Answerer {
 
     /// Our answers to a request.
     pub fn feed(&mut self, request: &Heard) -> Vec<Heard> {
-        let bytes = self.for_us(request);
+        let bytes = for_queue_pair(request, self.queue_pair, |body| match body {
+            Body::WriteFirst(reth)
+            | Body::WriteOnly(reth)
+            | Body::WriteOnlyImm(reth, _)
+            | Body::ReadRequest(reth) => reth.key = self.region(reth.key).ours,
+            Body::CompareSwap(atomic) | Body::FetchAdd(atomic) => atomic.key = self.region(atomic.key).ours,
+            _ => {}
+        });
         self.endpoint.handle_packet(&mut self.context, 0, &bytes);
         let mut answers = Vec::new();
         let mut batch = Batch::new(32, PathMtu::M4096, 0);
@@ -180,50 +187,40 @@ impl Answerer {
         self.told |= refused;
         if packet.bth.psn == self.expected && !refused {
             let taken = match packet.body {
-                Body::ReadRequest(reth) => self.packets(reth.length),
+                Body::ReadRequest(reth) => packets_of(reth.length, self.mtu),
                 _ => 1,
             };
             self.expected = self.expected.add(taken);
             self.told = false;
         }
     }
-
-    fn packets(&self, length: u32) -> u32 {
-        length.div_ceil(self.mtu.bytes() as u32).max(1)
-    }
-
-    /// The same request for our queue pair and our region.
-    fn for_us(&self, request: &Heard) -> Vec<u8> {
-        let datagram = request.datagram();
-        let mut packet = request.packet();
-        packet.bth.destination = self.queue_pair;
-        match &mut packet.body {
-            Body::WriteFirst(reth)
-            | Body::WriteOnly(reth)
-            | Body::WriteOnlyImm(reth, _)
-            | Body::ReadRequest(reth) => reth.key = self.region(reth.key).ours,
-            Body::CompareSwap(atomic) | Body::FetchAdd(atomic) => atomic.key = self.region(atomic.key).ours,
-            _ => {}
-        }
-        let network = NetworkHeader::new(
-            datagram.source,
-            datagram.destination,
-            datagram.source_port,
-            datagram.dscp,
-            datagram.ecn,
-            datagram.ttl,
-        )
-        .unwrap();
-        encode(&network, &packet)
-    }
 }
 
-fn encode(network: &NetworkHeader, packet: &Packet<'_>) -> Vec<u8> {
+/// The same packet for our queue pair, with what else is to be changed.
+pub fn for_queue_pair(heard: &Heard, queue_pair: Qpn, change: impl FnOnce(&mut Body)) -> Vec<u8> {
+    let datagram = heard.datagram();
+    let mut packet = heard.packet();
+    packet.bth.destination = queue_pair;
+    change(&mut packet.body);
+    let network = NetworkHeader::new(
+        datagram.source,
+        datagram.destination,
+        datagram.source_port,
+        datagram.dscp,
+        datagram.ecn,
+        datagram.ttl,
+    )
+    .unwrap();
     let start = network.length();
     let mut bytes = vec![0; start + packet.encoded_length() + 4];
     packet.encode(&mut bytes[start..]).unwrap();
     network.finish(&mut bytes, 1).unwrap();
     bytes
+}
+
+/// PSNs that a READ of so many bytes takes.
+pub fn packets_of(length: u32, mtu: PathMtu) -> u32 {
+    length.div_ceil(mtu.bytes() as u32).max(1)
 }
 
 /// For each key, whole pages around all addresses that requests reach for with it.

@@ -2,6 +2,8 @@
 //! capture, packet by packet, and must answer what rxe's responder answered there: opcode, PSN, syndrome, MSN,
 //! segmentation, flags and payload, in the same order.
 //!
+//! Where nothing was lost, a requester of ours takes the place of rxe's, too.
+//!
 //! Of the setting, only two numbers differ, which our endpoint gives out itself: its queue pair's and its region's. They
 //! are exchanged in the requests. Memory is filled from the responses just before each READ and atomic, so the data says
 //! nothing about the operation, only that it went out from the right place.
@@ -15,11 +17,13 @@
 //! | after an RNR NAK, a later packet gets a sequence error NAK with the same PSN | silence | the requester was told already where to begin again, and when |
 
 mod answerer;
+mod asker;
 mod capture;
 
 use rdmalab_wire::{Body, Packet, PathMtu, Syndrome};
 
 use answerer::Answerer;
+use asker::Asker;
 use capture::{Conversation, Heard, conversations};
 
 /// Feeds every request, and requires rxe's answers after each: nothing was lost.
@@ -198,4 +202,39 @@ fn continues_where_we_begin(ours: &Packet<'_>, theirs: &Packet<'_>) -> bool {
         _ => false,
     };
     same_kind && Packet { body: theirs.body, ..*ours } == *theirs
+}
+
+/// Captures in which nothing was lost. Our requester gets the work that rxe's must have had, and rxe's answers in their
+/// order: it must ask in the same packets, and all of the work must be done in the end.
+#[test]
+fn the_same_work_is_asked_for_in_the_same_packets_as_by_rxe() {
+    for (name, mtu) in [
+        ("rc_pingpong", PathMtu::M1024),
+        ("rc_pingpong_v6", PathMtu::M1024),
+        ("send_bw", PathMtu::M4096),
+        ("write_bw", PathMtu::M4096),
+        ("write_bw_cm", PathMtu::M4096),
+        ("rstream", PathMtu::M4096),
+        ("read_bw", PathMtu::M4096),
+        ("atomic_fa", PathMtu::M4096),
+        ("atomic_cs", PathMtu::M4096),
+        ("rping", PathMtu::M1024),
+        ("rping_v6", PathMtu::M1024),
+    ] {
+        for conversation in conversations(name) {
+            let mut ours = Asker::new(&conversation, mtu);
+            let mut asked = ours.ask();
+            for answer in &conversation.answers {
+                ours.hear(answer);
+                asked.extend(ours.ask());
+            }
+            let lines = |heard: &[Heard]| heard.iter().map(|heard| heard.packet().to_string()).collect();
+            let (asked_lines, their_lines): (Vec<_>, Vec<_>) = (lines(&asked), lines(&conversation.requests));
+            assert_eq!(asked_lines, their_lines, "{name}");
+            for (asked, theirs) in asked.iter().zip(&conversation.requests) {
+                assert_eq!(asked.packet(), theirs.packet(), "{name}, frame {}", theirs.frame);
+            }
+            ours.expect_done(name);
+        }
+    }
 }

@@ -168,3 +168,16 @@ fn fewer_reads_agreed_while_some_are_outstanding_hold_back_the_next() {
         t.expect_done(id);
     }
 }
+
+#[test]
+fn a_late_answer_does_not_tell_the_drain_again() {
+    let mut t = Script::new();
+    t.post(send(1));
+    assert_eq!(t.take_lines().len(), 1);
+    t.modify_state(State::Sqd);
+    t.deliver(ack(0).msn(1));
+    t.expect_done(0);
+    t.expect_event(Event::SendQueueDrained);
+    t.deliver(ack(0).msn(1));
+    t.expect_no_event();
+}

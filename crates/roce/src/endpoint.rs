@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use rdmalab_verbs::{
     Attributes, Context, LimitReached, ModifyError, PostError, ReceiveRequest, SendRequest, State, Table,
 };
-use rdmalab_wire::{Bth, Datagram, Fault, PKey, Packet, Qpn};
+use rdmalab_wire::{Bth, Datagram, PKey, Packet, Qpn, TransportKind};
 
 use crate::batch::Batch;
 use crate::config::{CreateError, EndpointConfig, MAX_ELEMENTS, MAX_REQUESTS, QueuePairConfig};
@@ -176,18 +176,16 @@ impl Endpoint {
     /// The checks of a packet before its transport's own, in the order in which Linux rxe does them.
     fn accept(&mut self, context: &mut Context, now: u64, datagram: &Datagram<'_>) -> Result<Qpn, Discard> {
         let head = datagram.ib.first_chunk::<{ Bth::LENGTH }>().ok_or(Discard::Malformed)?;
-        let number = Bth::decode(head).1.destination;
+        let (opcode, bth) = Bth::decode(head);
+        let number = bth.destination;
         let queue_pair = self.queue_pairs.get_mut(number.value()).ok_or(Discard::UnknownQueuePair)?;
         if !queue_pair.state().receives() {
             return Err(Discard::State);
         }
-        let packet = Packet::parse(datagram.ib).map_err(|error| match error.fault {
-            Fault::BadValue { field: "opcode", .. } => Discard::Opcode,
-            _ => Discard::Malformed,
-        })?;
-        if packet.transport != rdmalab_wire::Transport::Rc {
+        if opcode.row().is_none_or(|row| row.transport != TransportKind::Rc) {
             return Err(Discard::Opcode);
         }
+        let packet = Packet::parse(datagram.ib).map_err(|_| Discard::Malformed)?;
         let settings = queue_pair.settings();
         let from_peer = settings
             .path

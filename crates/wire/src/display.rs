@@ -13,7 +13,7 @@ use core::fmt;
 
 use crate::bth::Bth;
 use crate::opcode::{Opcode, PayloadRule, TransportKind};
-use crate::packet::{Body, Packet, Transport};
+use crate::packet::{Body, Packet};
 use crate::raw_packet::Headers;
 
 /// Writes the line of a packet with this opcode and these headers.
@@ -96,10 +96,7 @@ fn flags(f: &mut fmt::Formatter<'_>, bth: &Bth) -> fmt::Result {
 /// The destination queue pair is left to whoever prints the addresses.
 impl fmt::Display for Packet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut headers = Headers::of_body(&self.body);
-        if let Transport::Ud(deth) = self.transport {
-            headers.deth = Some(deth);
-        }
+        let headers = Headers::of(&self.transport, &self.body);
         line(f, self.opcode(), &self.bth, &headers, self.payload.len())
     }
 }

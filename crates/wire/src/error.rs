@@ -46,6 +46,22 @@ pub enum Layer {
     Payload,
     /// The invariant CRC.
     Icrc,
+    /// An MPA request or reply frame.
+    Mpa,
+    /// The DDP header of a segment.
+    Ddp,
+    /// The RDMAP control field of a segment.
+    Rdmap,
+    /// The body of an RDMA Read Request.
+    ReadRequest,
+    /// The body of a Terminate message.
+    Terminate,
+    /// The body of an Immediate Data message.
+    ImmediateData,
+    /// The body of an Atomic Request.
+    AtomicRequest,
+    /// The body of an Atomic Response.
+    AtomicResponse,
 }
 
 impl fmt::Display for Layer {
@@ -69,6 +85,16 @@ impl fmt::Display for Layer {
             Layer::Ieth => "IETH",
             Layer::Payload => "payload",
             Layer::Icrc => "ICRC",
+            Layer::Mad => "MAD",
+            Layer::MadData => "MAD data",
+            Layer::Mpa => "MPA",
+            Layer::Ddp => "DDP",
+            Layer::Rdmap => "RDMAP",
+            Layer::ReadRequest => "RDMA Read Request",
+            Layer::Terminate => "Terminate",
+            Layer::ImmediateData => "Immediate Data",
+            Layer::AtomicRequest => "Atomic Request",
+            Layer::AtomicResponse => "Atomic Response",
         })
     }
 }
@@ -162,6 +188,9 @@ pub enum EncodeError {
     },
     /// The transport has no such operation, as READ over an unreliable connection.
     NoSuchOpcode(Opcode),
+    /// The transport's headers are not those of this operation: over reliable datagrams and extended reliable
+    /// connections, requests have one that responses lack.
+    TransportHeaders(Opcode),
     /// The operation does not carry so many bytes of payload, as an acknowledgement carries none.
     PayloadLength {
         /// The operation.
@@ -173,6 +202,15 @@ pub enum EncodeError {
     TooLong {
         /// The length asked for, in bytes from the IP header on.
         length: usize,
+    },
+    /// A part is longer than the layer it is for allows.
+    PartTooLong {
+        /// The layer.
+        layer: Layer,
+        /// The length asked for, in bytes.
+        length: usize,
+        /// The longest there may be, in bytes.
+        limit: usize,
     },
     /// The packet is shorter than its headers and its ICRC.
     TooShort {
@@ -190,10 +228,16 @@ impl fmt::Display for EncodeError {
                 write!(f, "the packet needs a buffer of {need} bytes, not {have}")
             }
             EncodeError::NoSuchOpcode(opcode) => write!(f, "no packet has the opcode {opcode}"),
+            EncodeError::TransportHeaders(opcode) => {
+                write!(f, "{opcode} has other transport headers")
+            }
             EncodeError::PayloadLength { opcode, length } => {
                 write!(f, "{opcode} cannot carry a payload of {length} bytes")
             }
             EncodeError::TooLong { length } => write!(f, "{length} bytes do not fit into one IP packet"),
+            EncodeError::PartTooLong { layer, length, limit } => {
+                write!(f, "{layer} takes at most {limit} bytes, not {length}")
+            }
             EncodeError::TooShort { need, have } => {
                 write!(f, "a RoCE v2 packet has at least {need} bytes, not {have}")
             }

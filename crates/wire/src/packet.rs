@@ -6,41 +6,20 @@
 //! requests it has to refuse.
 
 use crate::bth::Bth;
-use crate::deth::Deth;
 use crate::error::{EncodeError, Layer, ParseError};
-use crate::opcode::{Opcode, TransportKind};
+use crate::opcode::Opcode;
 use crate::reader::Reader;
 
 mod body;
 mod encode;
+mod transport;
 
 pub use body::Body;
 pub use encode::encode_headers;
+pub use transport::Transport;
 
 /// Length of the ICRC behind a packet, in bytes.
 pub const ICRC_LENGTH: usize = 4;
-
-/// The transport service of a packet, with what its headers add to each packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Transport {
-    /// Reliable connection.
-    Rc,
-    /// Unreliable connection.
-    Uc,
-    /// Unreliable datagram.
-    Ud(Deth),
-}
-
-impl Transport {
-    /// Which transport it is.
-    pub const fn kind(&self) -> TransportKind {
-        match self {
-            Transport::Rc => TransportKind::Rc,
-            Transport::Uc => TransportKind::Uc,
-            Transport::Ud(_) => TransportKind::Ud,
-        }
-    }
-}
 
 /// A packet from the base header to the end of the payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +44,7 @@ impl<'a> Packet<'a> {
     /// The opcode of this transport and body. A pair that does not exist, as READ over UD, gives an opcode
     /// without a row; encoding refuses it.
     pub const fn opcode(&self) -> Opcode {
-        self.transport.kind().opcode(self.body.operation())
+        self.transport.opcode(&self.body)
     }
 
     /// The packet in the bytes from the base header to the ICRC, as they are in a UDP datagram.
@@ -75,9 +54,9 @@ impl<'a> Packet<'a> {
     ///
     /// # Errors
     ///
-    /// Where the packet is cut off, with the header that is incomplete; an opcode this type does not have
-    /// ([`RawPacket`](crate::RawPacket) has them all); a header version other than 0; a length that is no
-    /// multiple of four, or a pad count that does not fit; a payload where the operation has none.
+    /// Where the packet is cut off, with the header that is incomplete; an opcode that the table does not
+    /// have; a header version other than 0; a length that is no multiple of four, or a pad count that does
+    /// not fit; a payload where the operation has none, or one of another length where it has a fixed one.
     #[inline]
     pub fn parse(ib: &'a [u8]) -> Result<Packet<'a>, ParseError> {
         let mut reader = Reader::new(ib);
@@ -89,15 +68,11 @@ impl<'a> Packet<'a> {
             let version = u64::from(bth.header_version);
             return Err(ParseError::bad_value(Layer::Bth, 1, "header_version", version));
         }
-        let transport = match row.transport {
-            TransportKind::Rc => Transport::Rc,
-            TransportKind::Uc => Transport::Uc,
-            TransportKind::Ud => Transport::Ud(Deth::decode(reader.take(Layer::Deth)?)),
-            TransportKind::Rd | TransportKind::Cnp | TransportKind::Xrc => {
-                return Err(ParseError::bad_value(Layer::Bth, 0, "opcode", u64::from(opcode.0)));
-            }
+        let transport = Transport::parse(row, &mut reader)?;
+        let body = match transport {
+            Transport::Cnp => Body::CongestionNotification,
+            _ => Body::parse(opcode, &mut reader)?,
         };
-        let body = Body::parse(opcode, &mut reader)?;
         let payload = payload(&reader, &bth)?;
         if !row.payload.allows_on_some_path(payload.len()) {
             let length = payload.len() as u64;
@@ -108,12 +83,9 @@ impl<'a> Packet<'a> {
 
     /// Bytes from the base header to the end of the padding, the ICRC not counted.
     pub const fn encoded_length(&self) -> usize {
-        let extended = match self.transport {
-            Transport::Rc | Transport::Uc => 0,
-            Transport::Ud(_) => Deth::LENGTH,
-        };
         let payload = self.payload.len();
-        Bth::LENGTH + extended + self.body.header_length() + payload + pad_count(payload)
+        let headers = Bth::LENGTH + self.transport.header_length() + self.body.header_length();
+        headers + payload + pad_count(payload)
     }
 
     /// Writes headers, payload and padding to the start of `out`, and says how many bytes they are: the
@@ -122,8 +94,8 @@ impl<'a> Packet<'a> {
     ///
     /// # Errors
     ///
-    /// A transport that does not have this operation, a payload where the operation has none, a buffer
-    /// that is too small.
+    /// A transport that does not have this operation, or has other headers for it; a payload the operation
+    /// cannot have; a buffer that is too small.
     pub fn encode(&self, out: &mut [u8]) -> Result<usize, EncodeError> {
         let (need, have) = (self.encoded_length(), out.len());
         let out = out.get_mut(..need).ok_or(EncodeError::BufferTooSmall { need, have })?;

@@ -4,6 +4,7 @@ use crate::aeth::Aeth;
 use crate::atomic_ack_eth::AtomicAckEth;
 use crate::atomic_eth::AtomicEth;
 use crate::error::{Layer, ParseError};
+use crate::feth::Feth;
 use crate::ieth::Ieth;
 use crate::imm_dt::ImmDt;
 use crate::opcode::Opcode;
@@ -60,10 +61,19 @@ pub enum Body {
     CompareSwap(AtomicEth),
     /// Add to eight bytes.
     FetchAdd(AtomicEth),
+    /// Bring an end-to-end context back in step, reliable datagram only.
+    Resync,
+    /// Push what was written before as far as the header says.
+    Flush(Feth, Reth),
+    /// Write eight bytes at once; they are the payload.
+    AtomicWrite(Reth),
+    /// Congestion notification. Its sixteen reserved bytes are the payload.
+    CongestionNotification,
 }
 
 impl Body {
-    /// The low five bits of the opcode.
+    /// The low five bits of the opcode. [`CongestionNotification`](Body::CongestionNotification)'s are of
+    /// its own transport, all others mean the same in every transport that has them.
     #[inline]
     pub const fn operation(&self) -> u8 {
         match self {
@@ -88,12 +98,17 @@ impl Body {
             Body::AtomicAcknowledge(..) => 0x12,
             Body::CompareSwap(_) => 0x13,
             Body::FetchAdd(_) => 0x14,
+            Body::Resync => 0x15,
             Body::SendLastInv(_) => 0x16,
             Body::SendOnlyInv(_) => 0x17,
+            Body::Flush(..) => 0x1c,
+            Body::AtomicWrite(_) => 0x1d,
+            Body::CongestionNotification => 0x01,
         }
     }
 
-    /// Length of the body's extended headers in bytes; base header and datagram header are not among them.
+    /// Length of the body's extended headers in bytes; base header and the transport's headers are not among
+    /// them.
     #[inline]
     pub const fn header_length(&self) -> usize {
         match self {
@@ -103,10 +118,14 @@ impl Body {
             | Body::SendOnly
             | Body::WriteMiddle
             | Body::WriteLast
-            | Body::ReadResponseMiddle => 0,
+            | Body::ReadResponseMiddle
+            | Body::Resync
+            | Body::CongestionNotification => 0,
             Body::SendLastImm(_) | Body::SendOnlyImm(_) | Body::WriteLastImm(_) => ImmDt::LENGTH,
             Body::SendLastInv(_) | Body::SendOnlyInv(_) => Ieth::LENGTH,
-            Body::WriteFirst(_) | Body::WriteOnly(_) | Body::ReadRequest(_) => Reth::LENGTH,
+            Body::WriteFirst(_) | Body::WriteOnly(_) | Body::ReadRequest(_) | Body::AtomicWrite(_) => {
+                Reth::LENGTH
+            }
             Body::WriteOnlyImm(..) => Reth::LENGTH + ImmDt::LENGTH,
             Body::ReadResponseFirst(_)
             | Body::ReadResponseLast(_)
@@ -114,10 +133,12 @@ impl Body {
             | Body::Acknowledge(_) => Aeth::LENGTH,
             Body::AtomicAcknowledge(..) => Aeth::LENGTH + AtomicAckEth::LENGTH,
             Body::CompareSwap(_) | Body::FetchAdd(_) => AtomicEth::LENGTH,
+            Body::Flush(..) => Feth::LENGTH + Reth::LENGTH,
         }
     }
 
-    /// Whether a responder sends this, rather than a requester.
+    /// Whether a responder sends this, rather than a requester. A congestion notification, which whoever
+    /// saw the congestion sends, does not count.
     #[inline]
     pub const fn is_response(&self) -> bool {
         matches!(self.operation(), 0x0d..=0x12)
@@ -135,7 +156,8 @@ impl Body {
         }
     }
 
-    /// Takes the body of a packet with this opcode from behind its base and transport headers.
+    /// Takes the body of a packet with this opcode, which the table has, from behind its base and transport
+    /// headers.
     #[inline]
     pub(super) fn parse(opcode: Opcode, reader: &mut Reader<'_>) -> Result<Body, ParseError> {
         Ok(match opcode.operation() {
@@ -163,8 +185,11 @@ impl Body {
             }
             0x13 => Body::CompareSwap(atomic_eth(reader)?),
             0x14 => Body::FetchAdd(atomic_eth(reader)?),
+            0x15 => Body::Resync,
             0x16 => Body::SendLastInv(ieth(reader)?),
             0x17 => Body::SendOnlyInv(ieth(reader)?),
+            0x1c => Body::Flush(Feth::decode(reader.take(Layer::Feth)?), reth(reader)?),
+            0x1d => Body::AtomicWrite(reth(reader)?),
             _ => return Err(ParseError::bad_value(Layer::Bth, 0, "opcode", u64::from(opcode.0))),
         })
     }

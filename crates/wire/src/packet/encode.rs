@@ -11,8 +11,8 @@ use crate::writer::Writer;
 ///
 /// # Errors
 ///
-/// A transport that does not have this operation, a payload where the operation has none, a buffer that is
-/// too small for the headers.
+/// A transport that does not have this operation, or has other headers for it; a payload the operation cannot
+/// have; a buffer that is too small for the headers.
 #[inline]
 pub fn encode_headers(
     bth: &Bth,
@@ -21,15 +21,26 @@ pub fn encode_headers(
     payload_length: usize,
     out: &mut [u8],
 ) -> Result<usize, EncodeError> {
-    let opcode = transport.kind().opcode(body.operation());
+    let opcode = transport.opcode(body);
     let row = opcode.row().ok_or(EncodeError::NoSuchOpcode(opcode))?;
+    if !transport.fits(row) {
+        return Err(EncodeError::TransportHeaders(opcode));
+    }
     if !row.payload.allows_on_some_path(payload_length) {
         return Err(EncodeError::PayloadLength { opcode, length: payload_length });
     }
     let mut writer = Writer::new(out);
     writer.put(&Bth { pad_count: pad_count(payload_length) as u8, ..*bth }.encode(opcode));
-    if let Transport::Ud(deth) = transport {
-        writer.put(&deth.encode());
+    match transport {
+        Transport::Rc | Transport::Uc | Transport::Cnp | Transport::Xrc(None) => {}
+        Transport::Rd(rdeth, deth) => {
+            writer.put(&rdeth.encode());
+            if let Some(deth) = deth {
+                writer.put(&deth.encode());
+            }
+        }
+        Transport::Ud(deth) => writer.put(&deth.encode()),
+        Transport::Xrc(Some(xrceth)) => writer.put(&xrceth.encode()),
     }
     match body {
         Body::SendFirst
@@ -38,12 +49,21 @@ pub fn encode_headers(
         | Body::SendOnly
         | Body::WriteMiddle
         | Body::WriteLast
-        | Body::ReadResponseMiddle => {}
+        | Body::ReadResponseMiddle
+        | Body::Resync
+        | Body::CongestionNotification => {}
         Body::SendLastImm(imm_dt) | Body::SendOnlyImm(imm_dt) | Body::WriteLastImm(imm_dt) => {
             writer.put(&imm_dt.encode());
         }
         Body::SendLastInv(ieth) | Body::SendOnlyInv(ieth) => writer.put(&ieth.encode()),
-        Body::WriteFirst(reth) | Body::WriteOnly(reth) | Body::ReadRequest(reth) => {
+        Body::WriteFirst(reth)
+        | Body::WriteOnly(reth)
+        | Body::ReadRequest(reth)
+        | Body::AtomicWrite(reth) => {
+            writer.put(&reth.encode());
+        }
+        Body::Flush(feth, reth) => {
+            writer.put(&feth.encode());
             writer.put(&reth.encode());
         }
         Body::WriteOnlyImm(reth, imm_dt) => {

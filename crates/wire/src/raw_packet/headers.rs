@@ -9,7 +9,7 @@ use crate::feth::Feth;
 use crate::header_set::{Header, HeaderSet};
 use crate::ieth::Ieth;
 use crate::imm_dt::ImmDt;
-use crate::packet::Body;
+use crate::packet::{Body, Transport};
 use crate::rdeth::Rdeth;
 use crate::reader::Reader;
 use crate::reth::Reth;
@@ -33,9 +33,18 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// The headers of a body.
-    pub(crate) fn of_body(body: &Body) -> Self {
+    /// The headers of a transport and a body, in that order.
+    pub(crate) fn of(transport: &Transport, body: &Body) -> Self {
         let mut headers = Headers::default();
+        match *transport {
+            Transport::Rc | Transport::Uc | Transport::Cnp => {}
+            Transport::Rd(rdeth, deth) => {
+                headers.rdeth = Some(rdeth);
+                headers.deth = deth;
+            }
+            Transport::Ud(deth) => headers.deth = Some(deth),
+            Transport::Xrc(xrceth) => headers.xrceth = xrceth,
+        }
         match *body {
             Body::SendFirst
             | Body::SendMiddle
@@ -43,12 +52,19 @@ impl Headers {
             | Body::SendOnly
             | Body::WriteMiddle
             | Body::WriteLast
-            | Body::ReadResponseMiddle => {}
+            | Body::ReadResponseMiddle
+            | Body::Resync
+            | Body::CongestionNotification => {}
             Body::SendLastImm(imm_dt) | Body::SendOnlyImm(imm_dt) | Body::WriteLastImm(imm_dt) => {
                 headers.imm_dt = Some(imm_dt);
             }
             Body::SendLastInv(ieth) | Body::SendOnlyInv(ieth) => headers.ieth = Some(ieth),
-            Body::WriteFirst(reth) | Body::WriteOnly(reth) | Body::ReadRequest(reth) => {
+            Body::WriteFirst(reth)
+            | Body::WriteOnly(reth)
+            | Body::ReadRequest(reth)
+            | Body::AtomicWrite(reth) => headers.reth = Some(reth),
+            Body::Flush(feth, reth) => {
+                headers.feth = Some(feth);
                 headers.reth = Some(reth);
             }
             Body::WriteOnlyImm(reth, imm_dt) => {

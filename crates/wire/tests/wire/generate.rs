@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use rdmalab_wire::{
-    Aeth, AtomicAckEth, AtomicEth, Body, Bth, Deth, Ieth, ImmDt, Msn, PKey, Psn, QKey, Qpn, RKey, Reth,
-    Syndrome, Transport,
+    Aeth, AtomicAckEth, AtomicEth, Body, Bth, Deth, Feth, Ieth, ImmDt, Msn, PKey, Psn, QKey, Qpn, RKey,
+    Rdeth, Reth, Syndrome, Transport, TransportKind, Xrceth, row,
 };
 
 prop_compose! {
@@ -71,46 +71,75 @@ pub(crate) fn ieth() -> impl Strategy<Value = Ieth> {
     any::<u32>().prop_map(|key| Ieth { key: RKey::new(key) })
 }
 
-/// Every variant of [`Body`].
-pub(crate) fn body() -> impl Strategy<Value = Body> {
-    prop_oneof![
-        Just(Body::SendFirst),
-        Just(Body::SendMiddle),
-        Just(Body::SendLast),
-        imm_dt().prop_map(Body::SendLastImm),
-        Just(Body::SendOnly),
-        imm_dt().prop_map(Body::SendOnlyImm),
-        ieth().prop_map(Body::SendLastInv),
-        ieth().prop_map(Body::SendOnlyInv),
-        reth().prop_map(Body::WriteFirst),
-        Just(Body::WriteMiddle),
-        Just(Body::WriteLast),
-        imm_dt().prop_map(Body::WriteLastImm),
-        reth().prop_map(Body::WriteOnly),
-        (reth(), imm_dt()).prop_map(|(reth, imm_dt)| Body::WriteOnlyImm(reth, imm_dt)),
-        reth().prop_map(Body::ReadRequest),
-        aeth().prop_map(Body::ReadResponseFirst),
-        Just(Body::ReadResponseMiddle),
-        aeth().prop_map(Body::ReadResponseLast),
-        aeth().prop_map(Body::ReadResponseOnly),
-        aeth().prop_map(Body::Acknowledge),
-        (aeth(), any::<u64>())
-            .prop_map(|(aeth, original)| { Body::AtomicAcknowledge(aeth, AtomicAckEth { original }) }),
-        atomic_eth().prop_map(Body::CompareSwap),
-        atomic_eth().prop_map(Body::FetchAdd),
-    ]
+pub(crate) fn feth() -> impl Strategy<Value = Feth> {
+    any::<[u8; 4]>().prop_map(|bytes| Feth::decode(&bytes))
 }
 
-/// A transport and a body that go together.
+pub(crate) fn rdeth() -> impl Strategy<Value = Rdeth> {
+    any::<[u8; 4]>().prop_map(|bytes| Rdeth::decode(&bytes))
+}
+
+pub(crate) fn xrceth() -> impl Strategy<Value = Xrceth> {
+    any::<[u8; 4]>().prop_map(|bytes| Xrceth::decode(&bytes))
+}
+
+/// The body of an operation, every variant of [`Body`].
+fn body(kind: TransportKind, operation: u8) -> BoxedStrategy<Body> {
+    if kind == TransportKind::Cnp {
+        return Just(Body::CongestionNotification).boxed();
+    }
+    match operation {
+        0x00 => Just(Body::SendFirst).boxed(),
+        0x01 => Just(Body::SendMiddle).boxed(),
+        0x02 => Just(Body::SendLast).boxed(),
+        0x03 => imm_dt().prop_map(Body::SendLastImm).boxed(),
+        0x04 => Just(Body::SendOnly).boxed(),
+        0x05 => imm_dt().prop_map(Body::SendOnlyImm).boxed(),
+        0x06 => reth().prop_map(Body::WriteFirst).boxed(),
+        0x07 => Just(Body::WriteMiddle).boxed(),
+        0x08 => Just(Body::WriteLast).boxed(),
+        0x09 => imm_dt().prop_map(Body::WriteLastImm).boxed(),
+        0x0a => reth().prop_map(Body::WriteOnly).boxed(),
+        0x0b => (reth(), imm_dt()).prop_map(|(reth, imm_dt)| Body::WriteOnlyImm(reth, imm_dt)).boxed(),
+        0x0c => reth().prop_map(Body::ReadRequest).boxed(),
+        0x0d => aeth().prop_map(Body::ReadResponseFirst).boxed(),
+        0x0e => Just(Body::ReadResponseMiddle).boxed(),
+        0x0f => aeth().prop_map(Body::ReadResponseLast).boxed(),
+        0x10 => aeth().prop_map(Body::ReadResponseOnly).boxed(),
+        0x11 => aeth().prop_map(Body::Acknowledge).boxed(),
+        0x12 => (aeth(), any::<u64>())
+            .prop_map(|(aeth, original)| Body::AtomicAcknowledge(aeth, AtomicAckEth { original }))
+            .boxed(),
+        0x13 => atomic_eth().prop_map(Body::CompareSwap).boxed(),
+        0x14 => atomic_eth().prop_map(Body::FetchAdd).boxed(),
+        0x15 => Just(Body::Resync).boxed(),
+        0x16 => ieth().prop_map(Body::SendLastInv).boxed(),
+        0x17 => ieth().prop_map(Body::SendOnlyInv).boxed(),
+        0x1c => (feth(), reth()).prop_map(|(feth, reth)| Body::Flush(feth, reth)).boxed(),
+        0x1d => reth().prop_map(Body::AtomicWrite).boxed(),
+        _ => panic!("no operation {operation:#x}"),
+    }
+}
+
+fn transport(kind: TransportKind, is_request: bool) -> BoxedStrategy<Transport> {
+    match (kind, is_request) {
+        (TransportKind::Rc, _) => Just(Transport::Rc).boxed(),
+        (TransportKind::Uc, _) => Just(Transport::Uc).boxed(),
+        (TransportKind::Rd, true) => {
+            (rdeth(), deth()).prop_map(|(rdeth, deth)| Transport::Rd(rdeth, Some(deth))).boxed()
+        }
+        (TransportKind::Rd, false) => rdeth().prop_map(|rdeth| Transport::Rd(rdeth, None)).boxed(),
+        (TransportKind::Ud, _) => deth().prop_map(Transport::Ud).boxed(),
+        (TransportKind::Cnp, _) => Just(Transport::Cnp).boxed(),
+        (TransportKind::Xrc, true) => xrceth().prop_map(|xrceth| Transport::Xrc(Some(xrceth))).boxed(),
+        (TransportKind::Xrc, false) => Just(Transport::Xrc(None)).boxed(),
+    }
+}
+
+/// A transport and a body that go together, of every opcode there is.
 pub(crate) fn operation() -> impl Strategy<Value = (Transport, Body)> {
-    let transport = prop_oneof![
-        4 => Just(Transport::Rc),
-        2 => Just(Transport::Uc),
-        1 => deth().prop_map(Transport::Ud),
-    ];
-    (transport, body()).prop_map(|(transport, body)| {
-        let opcode = transport.kind().opcode(body.operation());
-        // Nearly all bodies go over RC; that keeps them from being thrown away.
-        if opcode.row().is_some() { (transport, body) } else { (Transport::Rc, body) }
+    let rows: Vec<_> = (0..=255).filter_map(row).collect();
+    prop::sample::select(rows).prop_flat_map(|row| {
+        (transport(row.transport, row.is_request), body(row.transport, row.opcode & 0x1f))
     })
 }

@@ -1,8 +1,8 @@
 //! Packets as lines: what tests, logs and dumps compare and print.
 
 use rdmalab_wire::{
-    Aeth, AtomicAckEth, AtomicEth, Body, Bth, Deth, Ieth, ImmDt, Msn, NakCode, Opcode, Packet, Psn, QKey,
-    Qpn, RKey, RawPacket, Reth, Syndrome, Transport,
+    Aeth, AtomicAckEth, AtomicEth, Body, Bth, Deth, Feth, Ieth, ImmDt, Msn, NakCode, Opcode, Packet, Psn,
+    QKey, Qpn, RKey, RawPacket, Rdeth, Reth, Syndrome, Transport, Xrceth,
 };
 
 #[track_caller]
@@ -93,21 +93,44 @@ fn other_transports_and_flags() {
 }
 
 #[test]
-fn packets_without_a_typed_form() {
-    let mut cnp = Bth { becn: true, ..Bth::new(Qpn::new(0x118), Psn::new(0)) }.encode(Opcode::CNP).to_vec();
-    cnp.resize(12 + 16 + 4, 0);
-    assert_eq!(RawPacket::parse(&cnp).to_string(), "CNP psn=0 len=16 becn");
+fn reliable_datagrams() {
+    let plain = Bth::new(Qpn::new(0x11), Psn::new(9));
+    let rdeth = Rdeth { reserved: 0, ee_context: 0x21 };
+    let deth = Deth { queue_key: QKey::new(0x1234), reserved: 0, source: Qpn::new(7) };
+    let request = Transport::Rd(rdeth, Some(deth));
+    let line = "RD SEND_ONLY psn=9 eec=0x21 qkey=0x00001234 src=0x000007 len=2";
+    expect_with(line, plain, request, Body::SendOnly, 2);
+    let line = "RD RESYNC psn=9 eec=0x21 qkey=0x00001234 src=0x000007";
+    expect_with(line, plain, request, Body::Resync, 0);
+    let line = "RD ACKNOWLEDGE psn=9 eec=0x21 ack msn=1";
+    let response = Transport::Rd(rdeth, None);
+    expect_with(line, plain, response, Body::Acknowledge(aeth(Syndrome::ACK, 1)), 0);
+}
 
-    let mut xrc = Bth::new(Qpn::new(1), Psn::new(9)).encode(Opcode(0xa4)).to_vec();
-    xrc.extend_from_slice(&[0, 0, 0, 5, 0, 0, 0, 0]);
-    assert_eq!(RawPacket::parse(&xrc).to_string(), "XRC SEND_ONLY psn=9 srq=0x5 len=0");
+#[test]
+fn extended_reliable_connections() {
+    let plain = Bth::new(Qpn::new(0x11), Psn::new(9));
+    let request = Transport::Xrc(Some(Xrceth { reserved: 0, shared_receive_queue: 5 }));
+    expect_with("XRC SEND_ONLY psn=9 srq=0x5 len=0", plain, request, Body::SendOnly, 0);
+    let line = "XRC WRITE_ONLY psn=9 srq=0x5 va=0x1000 rkey=0x200 dmalen=8 len=8";
+    expect_with(line, plain, request, Body::WriteOnly(RETH), 8);
+    let acknowledge = Body::Acknowledge(aeth(Syndrome::ACK, 1));
+    expect_with("XRC ACKNOWLEDGE psn=9 ack msn=1", plain, Transport::Xrc(None), acknowledge, 0);
+}
 
-    let mut flush = Bth::new(Qpn::new(1), Psn::new(9)).encode(Opcode(0x1c)).to_vec();
-    flush.extend_from_slice(&[0, 0, 0, 0x12]);
-    flush.extend_from_slice(&RETH.encode());
-    flush.extend_from_slice(&[0; 4]);
+#[test]
+fn congestion_notification() {
+    let bth = Bth { becn: true, ..Bth::new(Qpn::new(0x118), Psn::new(0)) };
+    expect_with("CNP psn=0 len=16 becn", bth, Transport::Cnp, Body::CongestionNotification, 16);
+}
+
+#[test]
+fn memory_placement() {
+    let feth = Feth { reserved: 0, selectivity: Feth::REGION, placement: Feth::PERSISTENCE };
     let line = "FLUSH psn=9 selectivity=1 placement=2 va=0x1000 rkey=0x200 dmalen=8";
-    assert_eq!(RawPacket::parse(&flush).to_string(), line);
+    expect(line, 9, Body::Flush(feth, RETH), 0);
+    let line = "ATOMIC_WRITE psn=9 va=0x1000 rkey=0x200 dmalen=8 len=8";
+    expect(line, 9, Body::AtomicWrite(RETH), 8);
 }
 
 #[test]

@@ -46,8 +46,8 @@ fn every_reserved_bit_of_the_other_headers_stays_visible() {
         let xrceth = Xrceth { reserved: 1 << bit, shared_receive_queue: 0 };
         assert_eq!(Xrceth::decode(&[1 << bit, 0, 0, 0]), xrceth);
     }
-    for bit in 0..24 {
-        let bytes = (1_u32 << (bit + 8)).to_be_bytes();
+    for bit in 0..26 {
+        let bytes = (1_u32 << (bit + 6)).to_be_bytes();
         assert_eq!(Feth::decode(&bytes), Feth { reserved: 1 << bit, selectivity: 0, placement: 0 });
     }
     let aeth = Aeth::decode(&[0x9f, 0, 0, 1]);
@@ -55,6 +55,39 @@ fn every_reserved_bit_of_the_other_headers_stays_visible() {
     let mut ip = [0; 20];
     ip[6] = 0x80;
     assert!(Ipv4Header::decode(&ip).reserved_flag);
+}
+
+#[test]
+fn every_reserved_bit_of_a_packet_of_every_transport_survives_parsing_and_encoding() {
+    let mut flipped = 0;
+    // Opcode, and the reserved bits of its headers behind the base header: offset of the byte, mask.
+    for (opcode, reserved) in [
+        (0x1c, &[(12, 0xff), (13, 0xff), (14, 0xff), (15, 0xc0)][..]), // FETH
+        (0x44, &[(12, 0xff), (20, 0xff)]),                             // RDETH, DETH
+        (0x51, &[(12, 0xff)]),                                         // RDETH
+        (0x64, &[(16, 0xff)]),                                         // DETH
+        (0x81, &[(12, 0xff), (27, 0xff)]),                             // a CNP's sixteen bytes
+        (0xa4, &[(12, 0xff)]),                                         // XRCETH
+    ] {
+        let row = Opcode(opcode).row().unwrap();
+        let payload = if opcode == 0x81 { 16 } else { 0 };
+        let mut plain = Bth::default().encode(Opcode(opcode)).to_vec();
+        plain.resize(12 + row.headers.length() + payload + 4, 0);
+        for (at, mask) in reserved {
+            for bit in (0..8).filter(|bit| mask & 1 << bit != 0) {
+                let mut bytes = plain.clone();
+                bytes[*at] ^= 1 << bit;
+                let packet = Packet::parse(&bytes).unwrap();
+                assert_ne!(packet, Packet::parse(&plain).unwrap(), "{packet}: byte {at} bit {bit}");
+                assert_ne!(RawPacket::parse(&bytes), RawPacket::parse(&plain));
+                let mut again = vec![0; packet.encoded_length()];
+                packet.encode(&mut again).unwrap();
+                assert_eq!(again, bytes[..again.len()], "{packet}: byte {at} bit {bit}");
+                flipped += 1;
+            }
+        }
+    }
+    assert_eq!(flipped, 26 + 8 * 7);
 }
 
 #[test]

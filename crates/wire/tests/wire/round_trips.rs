@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use proptest::prelude::*;
 use rdmalab_wire::{
     Aeth, AtomicAckEth, AtomicEth, Body, Bth, Datagram, Deth, Ecn, EncodeError, EthernetHeader, Feth, Ieth,
-    ImmDt, Ipv4Header, Ipv6Header, NetworkHeader, Opcode, Packet, RawPacket, Rdeth, Reth, Transport,
-    UdpHeader, VlanTag, Xrceth,
+    ImmDt, Ipv4Header, Ipv6Header, NetworkHeader, Opcode, Packet, PayloadRule, RawPacket, Rdeth, Reth,
+    Transport, UdpHeader, VlanTag, Xrceth,
 };
 
 use crate::generate;
@@ -88,11 +88,12 @@ proptest! {
         (dscp, ecn) in (0..64u8, 0..4u8),
     ) {
         let row = transport.kind().opcode(body.operation()).row().unwrap();
-        let payload = if row.payload.allows(payload.len(), 4096) || row.payload.allows_on_some_path(1) {
-            payload
-        } else {
-            vec![]
-        };
+        let mut payload = payload;
+        match row.payload {
+            PayloadRule::None => payload.clear(),
+            PayloadRule::Exactly(bytes) => payload.resize(bytes, 0x5a),
+            _ => {}
+        }
         let packet = Packet { bth, transport, body, payload: &payload };
         let (source, destination): (IpAddr, IpAddr) = if v6 {
             (Ipv6Addr::new(0xfd00, 9, 0, 0, 0, 0, 0, 1).into(), Ipv6Addr::LOCALHOST.into())
@@ -139,6 +140,54 @@ fn payload_the_operation_does_not_have_is_refused() {
     let packet = Packet { bth: Bth::default(), transport: Transport::Rc, body, payload: &[1] };
     let refused = EncodeError::PayloadLength { opcode: Opcode(0x0c), length: 1 };
     assert_eq!(packet.encode(&mut [0; 64]), Err(refused));
+}
+
+#[test]
+fn payload_of_another_length_than_the_operation_always_has_is_refused() {
+    let atomic_write = Body::AtomicWrite(Reth::default());
+    for (transport, body, right) in
+        [(Transport::Rc, atomic_write, 8), (Transport::Cnp, Body::CongestionNotification, 16)]
+    {
+        for length in 0..=20 {
+            let packet = Packet { bth: Bth::default(), transport, body, payload: &[0; 20][..length] };
+            let opcode = packet.opcode();
+            let refused = Err(EncodeError::PayloadLength { opcode, length });
+            let encoded = packet.encode(&mut [0; 64]);
+            assert_eq!(encoded, if length == right { Ok(packet.encoded_length()) } else { refused });
+        }
+    }
+}
+
+#[test]
+fn congestion_notification_goes_with_its_own_transport_only() {
+    let none = Opcode(0xff);
+    assert_eq!(none.row(), None);
+    for (transport, body) in [
+        (Transport::Rc, Body::CongestionNotification),
+        (Transport::Xrc(None), Body::CongestionNotification),
+        (Transport::Cnp, Body::SendMiddle),
+        (Transport::Cnp, Body::SendOnly),
+    ] {
+        let packet = Packet { bth: Bth::default(), transport, body, payload: &[0; 16] };
+        assert_eq!(packet.opcode(), none);
+        assert_eq!(packet.encode(&mut [0; 64]), Err(EncodeError::NoSuchOpcode(none)));
+    }
+}
+
+#[test]
+fn request_without_its_transport_headers_and_response_with_them_are_refused() {
+    let acknowledge = Body::Acknowledge(Aeth::decode(&[0; 4]));
+    for (transport, body, opcode) in [
+        (Transport::Rd(Rdeth::default(), None), Body::SendOnly, 0x44),
+        (Transport::Rd(Rdeth::default(), Some(Deth::default())), acknowledge, 0x51),
+        (Transport::Xrc(None), Body::SendOnly, 0xa4),
+        (Transport::Xrc(Some(Xrceth::default())), acknowledge, 0xb1),
+    ] {
+        let packet = Packet { bth: Bth::default(), transport, body, payload: &[] };
+        assert_eq!(packet.opcode(), Opcode(opcode));
+        let refused = EncodeError::TransportHeaders(Opcode(opcode));
+        assert_eq!(packet.encode(&mut [0; 64]), Err(refused));
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use rdmalab_roce::Discard;
 use rdmalab_verbs::{Access, State};
-use rdmalab_wire::{Body, Ieth, RKey, Transport};
+use rdmalab_wire::{Body, Feth, Ieth, RKey, Reth, Transport};
 
 use super::expect_fatal;
 use crate::script::*;
@@ -94,6 +94,19 @@ fn send_with_invalidate_is_an_invalid_request() {
         "ACKNOWLEDGE psn=1 nak=invalid_request msn=0",
     );
     t.expect_flushed([100]);
+}
+
+#[test]
+fn flush_and_atomic_write_are_invalid_requests() {
+    let reth = Reth { virtual_address: 0, key: RKey::new(KEY.value()), length: 8 };
+    for request in [
+        packet(0, Body::Flush(Feth::default(), reth)),
+        packet(0, Body::AtomicWrite(reth)).payload(&[1, 2, 3, 4, 5, 6, 7, 8]),
+    ] {
+        let mut t = Script::new();
+        expect_fatal(&mut t, request, "ACKNOWLEDGE psn=0 nak=invalid_request msn=0");
+        t.expect_untouched(0);
+    }
 }
 
 #[test]

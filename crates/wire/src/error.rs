@@ -46,6 +46,10 @@ pub enum Layer {
     Payload,
     /// The invariant CRC.
     Icrc,
+    /// The common header of a management datagram.
+    Mad,
+    /// The data of a management datagram behind its common header.
+    MadData,
     /// An MPA request or reply frame.
     Mpa,
     /// The DDP header of a segment.

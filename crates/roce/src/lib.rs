@@ -6,8 +6,8 @@
 //! The engine never reads a clock, opens a socket, starts a thread or draws a random number, so the same code runs
 //! live, in simulation and under a fuzzer, and cannot tell which.
 //!
-//! A queue pair owns a [requester](requester) that turns work requests into packets and watches for what comes back,
-//! and a [responder](responder) that judges the peer's requests and answers them. They share nothing but the path.
+//! A queue pair owns a requester that turns work requests into packets and watches for what comes back,
+//! and a responder that judges the peer's requests and answers them. They share nothing but the path.
 //!
 //! # Limits
 //!

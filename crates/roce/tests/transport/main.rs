@@ -1,6 +1,7 @@
 //! The RC transport, tested from outside: scripted exchanges, pairs over a bad link, models.
 
 mod both_ways;
+mod creation;
 mod flows;
 mod headers;
 mod longest_messages;

@@ -105,7 +105,7 @@ impl Guest {
     #[track_caller]
     pub fn spawn(&self, command: &str, limit: Duration) -> Job {
         let name = self.network.lab().unique("job");
-        let text = format!("{}\n{command}\n", limit.as_secs().max(1));
+        let text = format!("# {}\n{command}\n", limit.as_secs().max(1));
         self.put(&format!("{name}.part"), &text);
         fs::rename(self.share.join(format!("{name}.part")), self.share.join(format!("{name}.cmd")))
             .expect("the lab's folder is writable");
@@ -168,9 +168,10 @@ impl Job {
     #[track_caller]
     pub fn wait(self) -> Output {
         let status = self.path("status");
-        let over = wait_until(self.limit + Duration::from_secs(15), || status.exists().then_some(()));
+        let written = || read(&status).ends_with('\n').then_some(());
+        let over = wait_until(self.limit + Duration::from_secs(15), written);
         let output = self.output_so_far();
-        let command = read(&self.path("run"));
+        let command = read(&self.path("cmd"));
         assert!(over.is_some(), "{command} in the guest did not end within {:?}, {output}", self.limit);
         output
     }

@@ -12,11 +12,10 @@ impl Guest {
     /// Loses `percent` of the RoCE packets that the guest sends from now on. The count of drops begins at zero.
     #[track_caller]
     pub fn netem_roce_loss(&self, percent: u32) {
-        self.clear_netem();
         // Three ordinary bands and a fourth that only the filters lead to. The kernel's netem cannot be seeded
         // by Debian 12's tc, so which packets are lost differs from run to run.
         let commands = format!(
-            "set -e\n\
+            "tc qdisc del dev eth0 root 2>/dev/null; set -e\n\
              tc qdisc add dev eth0 root handle 1: prio bands 4 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1\n\
              tc qdisc add dev eth0 parent 1:4 handle 40: netem limit 100000 loss {percent}%\n\
              tc filter add dev eth0 parent 1: protocol ip prio 1 u32 \

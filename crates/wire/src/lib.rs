@@ -77,6 +77,7 @@ pub mod ieth;
 pub mod imm_dt;
 pub mod ipv4;
 pub mod ipv6;
+pub mod iwarp;
 pub mod numbers;
 pub mod opcode;
 pub mod packet;

@@ -1,0 +1,3 @@
+//! What framing and CRC cost.
+
+fn main() {}

@@ -15,6 +15,8 @@
 //!   in any bytes, broken ones too.
 //! * [`NetworkHeader`] is the way back: the IP and UDP headers of one flow, finished for each packet
 //!   together with the ICRC.
+//! * [`Mad`] is a management datagram, the payload of packets to queue pair 1: the messages by which
+//!   connections are made.
 //!
 //! A packet made and read:
 //!
@@ -78,6 +80,7 @@ pub mod imm_dt;
 pub mod ipv4;
 pub mod ipv6;
 pub mod iwarp;
+pub mod mad;
 pub mod numbers;
 pub mod opcode;
 pub mod packet;
@@ -107,6 +110,7 @@ pub use ieth::Ieth;
 pub use imm_dt::ImmDt;
 pub use ipv4::Ipv4Header;
 pub use ipv6::Ipv6Header;
+pub use mad::{CmMad, CmMessage, Mad, MadHeader, RawMad, ServiceId};
 pub use numbers::{Msn, PKey, Psn, QKey, Qpn, RKey};
 pub use opcode::{Opcode, OpcodeRow, PayloadRule, Position, TransportKind, row};
 pub use packet::{Body, Packet, Transport, encode_headers, pad_count};

@@ -217,8 +217,8 @@ impl CmMessage {
 /// A MAD of communication management: class 7, class version 2, method SEND.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CmMad {
-    /// Number of the exchange: REQ, REP, RTU and the MRA and REJ about them carry the same; DREQ and DREP,
-    /// LAP and APR, SIDR_REQ and SIDR_REP, each pair its own.
+    /// Number of the exchange: whatever answers a message carries that message's number. Linux has one number a
+    /// side and connection: a DREQ carries the REQ's if the same side sends it, otherwise a new one (seen).
     pub transaction_id: u64,
     /// Status; zero.
     pub status: u16,

@@ -101,6 +101,21 @@ fn messages_of_rping_belong_together() {
     }
 }
 
+/// A side that ends a connection it did not begin has a number of its own.
+#[test]
+fn release_by_the_server_of_rstream_has_its_own_number() {
+    let [req, rep, rtu, dreq, drep] =
+        mads("rstream").iter().map(|(_, bytes)| cm(bytes)).collect::<Vec<_>>()[..]
+    else {
+        panic!()
+    };
+    assert_eq!([rep.transaction_id, rtu.transaction_id], [req.transaction_id; 2]);
+    assert_ne!(dreq.transaction_id, req.transaction_id);
+    assert_eq!(drep.transaction_id, dreq.transaction_id);
+    let (CmMessage::Rep(rep), CmMessage::Dreq(dreq)) = (rep.message, dreq.message) else { panic!() };
+    assert_eq!(dreq.local_communication_id, rep.local_communication_id);
+}
+
 #[test]
 fn datagram_service_of_udaddy_is_resolved() {
     let messages: Vec<CmMessage> = mads("udaddy").iter().map(|(_, bytes)| cm(bytes).message).collect();

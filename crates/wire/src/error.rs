@@ -14,6 +14,12 @@ pub enum Layer {
     Ethernet,
     /// An IEEE 802.1Q tag.
     Vlan,
+    /// A flow control frame behind its Ethernet header.
+    FlowControl,
+    /// The local route header.
+    Lrh,
+    /// The global route header.
+    Grh,
     /// The IPv4 header.
     Ipv4,
     /// The IPv6 header.
@@ -46,6 +52,8 @@ pub enum Layer {
     Payload,
     /// The invariant CRC.
     Icrc,
+    /// The variant CRC.
+    Vcrc,
     /// The common header of a management datagram.
     Mad,
     /// The data of a management datagram behind its common header.
@@ -73,6 +81,9 @@ impl fmt::Display for Layer {
         f.write_str(match self {
             Layer::Ethernet => "Ethernet",
             Layer::Vlan => "VLAN",
+            Layer::FlowControl => "flow control",
+            Layer::Lrh => "LRH",
+            Layer::Grh => "GRH",
             Layer::Ipv4 => "IPv4",
             Layer::Ipv6 => "IPv6",
             Layer::Udp => "UDP",
@@ -89,6 +100,7 @@ impl fmt::Display for Layer {
             Layer::Ieth => "IETH",
             Layer::Payload => "payload",
             Layer::Icrc => "ICRC",
+            Layer::Vcrc => "VCRC",
             Layer::Mad => "MAD",
             Layer::MadData => "MAD data",
             Layer::Mpa => "MPA",
@@ -202,9 +214,9 @@ pub enum EncodeError {
         /// The length asked for, in bytes.
         length: usize,
     },
-    /// The packet is longer than the length fields of IP and UDP can say.
+    /// The packet is longer than the length fields of its headers can say.
     TooLong {
-        /// The length asked for, in bytes from the IP header on.
+        /// The length asked for, in bytes from the network or link header on.
         length: usize,
     },
     /// A part is longer than the layer it is for allows.
@@ -238,12 +250,12 @@ impl fmt::Display for EncodeError {
             EncodeError::PayloadLength { opcode, length } => {
                 write!(f, "{opcode} cannot carry a payload of {length} bytes")
             }
-            EncodeError::TooLong { length } => write!(f, "{length} bytes do not fit into one IP packet"),
+            EncodeError::TooLong { length } => write!(f, "{length} bytes do not fit into one packet"),
             EncodeError::PartTooLong { layer, length, limit } => {
                 write!(f, "{layer} takes at most {limit} bytes, not {length}")
             }
             EncodeError::TooShort { need, have } => {
-                write!(f, "a RoCE v2 packet has at least {need} bytes, not {have}")
+                write!(f, "a packet has at least {need} bytes, not {have}")
             }
         }
     }

@@ -27,7 +27,9 @@ pub const ETHERTYPE_IPV6: u16 = 0x86dd;
 pub const ETHERTYPE_VLAN: u16 = 0x8100;
 /// Ethertype of an 802.1ad service tag.
 pub const ETHERTYPE_SERVICE_VLAN: u16 = 0x88a8;
-/// Ethertype of RoCE v1, which this crate does not read.
+/// Ethertype of MAC control: PAUSE and priority flow control.
+pub const ETHERTYPE_FLOW_CONTROL: u16 = 0x8808;
+/// Ethertype of RoCE v1.
 pub const ETHERTYPE_ROCE_V1: u16 = 0x8915;
 
 /// Address of a station on the Ethernet.

@@ -1,15 +1,17 @@
-//! Bytes to typed headers and back: everything RoCE v2 puts on an Ethernet, from the Ethernet header to
-//! the invariant CRC.
+//! Bytes to typed headers and back: everything RoCE v1, RoCE v2 and iWARP put on an Ethernet, and what a
+//! native InfiniBand link carries.
 //!
 //! This crate never allocates, never reads a clock, never keeps state between two packets, and never
 //! panics, whatever bytes it is handed. A header of fixed size decodes from an array of that size, so that
-//! running off its end cannot be written; only the functions named `parse` take slices, and they answer
+//! running off its end cannot be written; only the functions that parse or find take slices, and they answer
 //! with a [`ParseError`] that says in which layer, at which byte, and what was wrong.
 //!
 //! From the outside in:
 //!
 //! * [`Frame`] finds the network layer behind the Ethernet header and its VLAN tags.
-//! * [`Datagram`] checks IP and UDP and finds the InfiniBand packet; it also verifies the ICRC.
+//! * [`Carried`] finds the InfiniBand packet in a frame or in the packet of a native link, whatever
+//!   [`Carrier`] brought it, broken ones too; it verifies ICRC and VCRC.
+//! * [`Datagram`] is the transport's way: RoCE v2 alone, and in order or refused.
 //! * [`Packet`] is one legal InfiniBand packet: base header, transport, body, payload. Its opcode is
 //!   computed from transport and body, so that they cannot disagree. [`RawPacket`] shows what can be found
 //!   in any bytes, broken ones too.
@@ -51,9 +53,8 @@
 //!
 //! # Limits
 //!
-//! RoCE v1 and native InfiniBand links are not read. IPv6 extension headers and IP fragments are refused.
-//! Reliable Datagram, Extended Reliable Connection, congestion notification, FLUSH and ATOMIC WRITE
-//! packets are in the opcode table and in [`RawPacket`], not yet in [`Packet`].
+//! IPv6 extension headers and all but the first fragment of an IP packet are not looked into, nor are the raw
+//! packets of native InfiniBand links. FLUSH and ATOMIC WRITE are known over reliable connections only.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -66,6 +67,7 @@ pub mod aeth;
 pub mod atomic_ack_eth;
 pub mod atomic_eth;
 pub mod bth;
+pub mod carrier;
 pub mod checksum;
 pub mod deth;
 pub mod ecn;
@@ -73,6 +75,7 @@ pub mod ethernet;
 pub mod feth;
 pub mod frame;
 pub mod gid;
+pub mod grh;
 pub mod header_set;
 pub mod icrc;
 pub mod ieth;
@@ -80,23 +83,27 @@ pub mod imm_dt;
 pub mod ipv4;
 pub mod ipv6;
 pub mod iwarp;
+pub mod lrh;
 pub mod mad;
 pub mod numbers;
 pub mod opcode;
 pub mod packet;
 pub mod path_mtu;
+pub mod pause;
 pub mod raw_packet;
 pub mod rdeth;
 pub mod reth;
 pub mod rocev2;
 pub mod timers;
 pub mod udp;
+pub mod vcrc;
 pub mod xrceth;
 
 pub use aeth::{Aeth, NakCode, Syndrome};
 pub use atomic_ack_eth::AtomicAckEth;
 pub use atomic_eth::AtomicEth;
 pub use bth::Bth;
+pub use carrier::{Address, Carried, Carrier};
 pub use deth::Deth;
 pub use ecn::Ecn;
 pub use error::{EncodeError, Fault, Layer, ParseError};
@@ -104,21 +111,25 @@ pub use ethernet::{EthernetAddress, EthernetHeader, VlanTag};
 pub use feth::Feth;
 pub use frame::{Frame, is_roce_v2, roce_v2};
 pub use gid::Gid;
+pub use grh::Grh;
 pub use header_set::{Header, HeaderSet};
-pub use icrc::{icrc_ipv4, icrc_ipv6};
+pub use icrc::{icrc_global, icrc_ipv4, icrc_ipv6, icrc_local};
 pub use ieth::Ieth;
 pub use imm_dt::ImmDt;
 pub use ipv4::Ipv4Header;
 pub use ipv6::Ipv6Header;
+pub use lrh::{LinkNextHeader, Lrh};
 pub use mad::{CmMad, CmMessage, Mad, MadHeader, RawMad, ServiceId};
 pub use numbers::{Msn, PKey, Psn, QKey, Qpn, RKey};
 pub use opcode::{Opcode, OpcodeRow, PayloadRule, Position, TransportKind, row};
 pub use packet::{Body, Packet, Transport, encode_headers, pad_count};
 pub use path_mtu::PathMtu;
+pub use pause::{Pause, PriorityPause};
 pub use raw_packet::{Headers, RawPacket};
 pub use rdeth::Rdeth;
 pub use reth::Reth;
 pub use rocev2::{Datagram, NetworkHeader};
 pub use timers::{ack_timeout_nanoseconds, credits_from_code, credits_to_code, rnr_timer_nanoseconds};
 pub use udp::{ROCE_V2_PORT, UdpHeader};
+pub use vcrc::vcrc;
 pub use xrceth::Xrceth;

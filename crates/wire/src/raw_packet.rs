@@ -41,15 +41,7 @@ pub struct RawPacket<'a> {
 impl<'a> RawPacket<'a> {
     /// Takes apart the bytes from the base header to the ICRC, as they are in a UDP datagram.
     pub fn parse(ib: &'a [u8]) -> RawPacket<'a> {
-        let mut packet = RawPacket {
-            opcode: ib.first().map(|byte| Opcode(*byte)),
-            bth: None,
-            headers: Headers::default(),
-            payload: &[],
-            pad: &[],
-            icrc: None,
-            error: None,
-        };
+        let mut packet = RawPacket::empty(ib);
         let mut reader = Reader::new(ib);
         if let Err(error) = packet.take_headers(&mut reader) {
             packet.payload = reader.rest();
@@ -58,6 +50,33 @@ impl<'a> RawPacket<'a> {
             packet.take_payload(&reader);
         }
         packet
+    }
+
+    /// Takes apart the bytes of a packet whose end is missing: `stated` bytes it should have. There is no ICRC,
+    /// and no telling padding from payload.
+    pub fn parse_cut(ib: &'a [u8], stated: usize) -> RawPacket<'a> {
+        let mut packet = RawPacket::empty(ib);
+        let mut reader = Reader::new(ib);
+        packet.error = packet.take_headers(&mut reader).err();
+        packet.payload = reader.rest();
+        packet.error = packet.error.or_else(|| {
+            let (need, have) = (stated.saturating_sub(reader.offset()), reader.rest().len());
+            Some(ParseError::truncated(Layer::Payload, reader.offset(), need, have))
+        });
+        packet
+    }
+
+    /// Nothing but the opcode.
+    fn empty(ib: &[u8]) -> Self {
+        RawPacket {
+            opcode: ib.first().map(|byte| Opcode(*byte)),
+            bth: None,
+            headers: Headers::default(),
+            payload: &[],
+            pad: &[],
+            icrc: None,
+            error: None,
+        }
     }
 
     fn take_headers(&mut self, reader: &mut Reader<'a>) -> Result<(), ParseError> {

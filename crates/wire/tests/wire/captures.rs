@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use rdmalab_wire::ethernet::ETHERTYPE_IPV6;
 use rdmalab_wire::{
-    Datagram, EthernetHeader, Frame, Ipv4Header, Ipv6Header, NetworkHeader, Packet, RawPacket, TransportKind,
-    UdpHeader, encode_headers, icrc_ipv4, icrc_ipv6, is_roce_v2,
+    Carried, Datagram, EthernetHeader, Frame, Ipv4Header, Ipv6Header, NetworkHeader, Packet, RawPacket,
+    TransportKind, UdpHeader, encode_headers, icrc_ipv4, icrc_ipv6, is_roce_v2,
 };
 
 use crate::pcap;
@@ -94,6 +94,9 @@ fn every_roce_packet_of_every_capture_decodes_and_encodes_to_the_same_bytes() {
             if is_roce_v2(bytes) {
                 roce += 1;
                 check(bytes, &place);
+                check_carried(bytes, &place);
+            } else {
+                assert_eq!(Carried::in_frame(&Frame::parse(bytes).unwrap()), None, "{place}");
             }
         }
         assert_eq!(roce, roce_expected, "{name}: RoCE packets");
@@ -130,6 +133,25 @@ fn check(bytes: &[u8], place: &str) {
         let built = build_as_an_engine_does(&datagram, identification, &packet);
         assert_eq!(built, frame.network, "{place}");
     }
+}
+
+/// The same as a dump looks at it, and built again from the carrier that was found.
+fn check_carried(bytes: &[u8], place: &str) {
+    let frame = Frame::parse(bytes).unwrap();
+    let datagram = Datagram::parse(frame.network).unwrap();
+    let carried = Carried::in_frame(&frame).unwrap().unwrap();
+    assert_eq!((carried.ib, carried.error, carried.is_cut()), (datagram.ib, None, false), "{place}");
+    assert_eq!(carried.offset, bytes.len() - carried.ib.len(), "{place}");
+    assert_eq!(carried.verify_icrc(), Ok(()), "{place}");
+    assert_eq!(carried.verify_checksums(), Ok(()), "{place}");
+    assert_eq!(carried.verify_vcrc(), None, "{place}");
+    assert_eq!(carried.carrier.dscp_and_ecn(), Some((datagram.dscp, datagram.ecn)), "{place}");
+    assert_eq!(carried.carrier.with_lengths(carried.ib.len()), Ok(carried.carrier), "{place}");
+    let mut again = vec![0xaa; frame.network.len()];
+    let ib = carried.carrier.header_length()..again.len() - carried.carrier.trailer_length();
+    again[ib].copy_from_slice(&carried.ib[..carried.ib.len() - 4]);
+    carried.carrier.finish(&mut again).unwrap();
+    assert_eq!(again, frame.network, "{place}");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Random headers and packets.
 
 use proptest::prelude::*;
+use rdmalab_wire::ipv4::PROTOCOL_UDP;
 use rdmalab_wire::{
-    Aeth, AtomicAckEth, AtomicEth, Body, Bth, Deth, Feth, Ieth, ImmDt, Msn, PKey, Psn, QKey, Qpn, RKey,
-    Rdeth, Reth, Syndrome, Transport, TransportKind, Xrceth, row,
+    Aeth, AtomicAckEth, AtomicEth, Body, Bth, Carrier, Deth, Feth, Gid, Grh, Ieth, ImmDt, Ipv4Header,
+    Ipv6Header, LinkNextHeader, Lrh, Msn, PKey, PayloadRule, Psn, QKey, Qpn, RKey, ROCE_V2_PORT, Rdeth, Reth,
+    Syndrome, Transport, TransportKind, UdpHeader, Xrceth, row,
 };
 
 prop_compose! {
@@ -142,4 +144,57 @@ pub(crate) fn operation() -> impl Strategy<Value = (Transport, Body)> {
     prop::sample::select(rows).prop_flat_map(|row| {
         (transport(row.transport, row.is_request), body(row.transport, row.opcode & 0x1f))
     })
+}
+
+/// A payload made one that the rule allows on some path.
+pub(crate) fn fitting(rule: PayloadRule, mut payload: Vec<u8>) -> Vec<u8> {
+    match rule {
+        PayloadRule::None => payload.clear(),
+        PayloadRule::Exactly(bytes) => payload.resize(bytes, 0x5a),
+        _ => {}
+    }
+    payload
+}
+
+fn grh() -> impl Strategy<Value = Grh> {
+    let gids = any::<([u8; 16], [u8; 16])>();
+    (gids, any::<(u8, u32, u8)>()).prop_map(|((source, destination), (traffic_class, label, hop_limit))| {
+        Grh {
+            traffic_class,
+            flow_label: label & 0xf_ffff,
+            hop_limit,
+            ..Grh::new(Gid(source), Gid(destination))
+        }
+    })
+}
+
+fn lrh() -> impl Strategy<Value = Lrh> {
+    any::<[u8; 8]>().prop_map(|bytes| Lrh { link_version: 0, ..Lrh::decode(&bytes) })
+}
+
+/// Every kind of carrier, its lengths not set yet, all else as it likes.
+pub(crate) fn carrier() -> impl Strategy<Value = Carrier> {
+    let udp = any::<(u16, u16)>().prop_map(|(source_port, checksum)| UdpHeader {
+        source_port,
+        destination_port: ROCE_V2_PORT,
+        length: 0,
+        checksum,
+    });
+    let ipv4 = any::<[u8; 20]>().prop_map(|bytes| Ipv4Header {
+        more_fragments: false,
+        fragment_offset: 0,
+        protocol: PROTOCOL_UDP,
+        ..Ipv4Header::decode(&bytes)
+    });
+    let ipv6 = prop::collection::vec(any::<u8>(), 40).prop_map(|bytes| Ipv6Header {
+        next_header: PROTOCOL_UDP,
+        ..Ipv6Header::decode(bytes.first_chunk().unwrap())
+    });
+    prop_oneof![
+        (ipv4, udp.clone()).prop_map(|(ip, udp)| Carrier::RoceV2Ipv4(ip, udp)),
+        (ipv6, udp).prop_map(|(ip, udp)| Carrier::RoceV2Ipv6(ip, udp)),
+        grh().prop_map(Carrier::RoceV1),
+        lrh().prop_map(|lrh| Carrier::Native(Lrh { next_header: LinkNextHeader::Local, ..lrh }, None)),
+        (lrh(), grh()).prop_map(|(lrh, grh)| Carrier::Native(lrh, None).with_grh(grh)),
+    ]
 }

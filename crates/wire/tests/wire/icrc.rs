@@ -2,9 +2,10 @@
 //! with the first: the other CRC library, and one buffer masked in place.
 
 use proptest::prelude::*;
-use rdmalab_wire::{Datagram, Frame, icrc_ipv4, icrc_ipv6};
+use rdmalab_wire::{Datagram, Frame, icrc_global, icrc_ipv4, icrc_ipv6, icrc_local};
 
 use crate::pcap;
+use crate::samples::hexadecimal;
 
 /// `network` from the IP header to the end of the padding.
 fn second_opinion(network: &[u8], ip_length: usize) -> u32 {
@@ -31,9 +32,23 @@ fn first_opinion(network: &[u8], ip_length: usize) -> u32 {
     }
 }
 
-fn hexadecimal(text: &str) -> Vec<u8> {
-    let digits: String = text.split_whitespace().collect();
-    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+/// `packet` from the global route header to the end of the padding.
+fn second_opinion_global(packet: &[u8]) -> u32 {
+    let mut covered = vec![0xff; 8];
+    covered.extend_from_slice(packet);
+    covered[8] |= 0x0f;
+    for at in [9, 10, 11, 15, 52] {
+        covered[at] = 0xff;
+    }
+    crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(&covered)
+}
+
+/// `packet` from the local route header to the end of the padding.
+fn second_opinion_local(packet: &[u8]) -> u32 {
+    let mut covered = packet.to_vec();
+    covered[0] |= 0xf0;
+    covered[12] = 0xff;
+    crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(&covered)
 }
 
 #[test]
@@ -73,6 +88,8 @@ fn less_than_a_base_header_is_no_panic() {
     for length in 0..=ib.len() {
         let _ = icrc_ipv4(&[0; 20], &[0; 8], &ib[..length]);
         let _ = icrc_ipv6(&[0; 40], &[0; 8], &ib[..length]);
+        let _ = icrc_global(&[0; 40], &ib[..length]);
+        let _ = icrc_local(&[0; 8], &ib[..length]);
     }
 }
 
@@ -85,5 +102,21 @@ proptest! {
     #[test]
     fn both_implementations_agree_over_ipv6(network in prop::collection::vec(any::<u8>(), 60..400)) {
         prop_assert_eq!(first_opinion(&network, 40), second_opinion(&network, 40));
+    }
+
+    #[test]
+    fn both_implementations_agree_behind_a_global_route_header(
+        packet in prop::collection::vec(any::<u8>(), 52..400),
+    ) {
+        let (grh, ib) = packet.split_first_chunk().unwrap();
+        prop_assert_eq!(icrc_global(grh, ib), second_opinion_global(&packet));
+    }
+
+    #[test]
+    fn both_implementations_agree_behind_a_local_route_header(
+        packet in prop::collection::vec(any::<u8>(), 20..400),
+    ) {
+        let (lrh, ib) = packet.split_first_chunk().unwrap();
+        prop_assert_eq!(icrc_local(lrh, ib), second_opinion_local(&packet));
     }
 }

@@ -3,14 +3,18 @@
 
 mod arbitrary_bytes;
 mod captures;
+mod carrier;
 mod datagram;
 mod frame;
 mod icrc;
 mod lines;
 mod opcodes;
+mod pause;
 mod reserved_bits;
 mod round_trips;
 mod truncation;
+mod vcrc;
 
 mod generate;
 mod pcap;
+mod samples;

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
 use rdmalab_wire::{
-    Aeth, AtomicAckEth, AtomicEth, Body, Bth, Datagram, Deth, Ecn, EncodeError, EthernetHeader, Feth, Ieth,
-    ImmDt, Ipv4Header, Ipv6Header, NetworkHeader, Opcode, Packet, PayloadRule, RawPacket, Rdeth, Reth,
+    Aeth, AtomicAckEth, AtomicEth, Body, Bth, Datagram, Deth, Ecn, EncodeError, EthernetHeader, Feth, Grh,
+    Ieth, ImmDt, Ipv4Header, Ipv6Header, Lrh, NetworkHeader, Opcode, Packet, RawPacket, Rdeth, Reth,
     Transport, UdpHeader, VlanTag, Xrceth,
 };
 
@@ -38,6 +38,7 @@ header_is_its_bytes! {
     atomic_ack_eth_is_its_bytes: AtomicAckEth 8,
     imm_dt_is_its_bytes: ImmDt 4,
     ieth_is_its_bytes: Ieth 4,
+    lrh_is_its_bytes: Lrh 8,
 }
 
 proptest! {
@@ -51,6 +52,12 @@ proptest! {
     fn atomic_eth_is_its_bytes(bytes in prop::collection::vec(any::<u8>(), 28)) {
         let bytes = *bytes.first_chunk().unwrap();
         prop_assert_eq!(AtomicEth::decode(&bytes).encode(), bytes);
+    }
+
+    #[test]
+    fn grh_is_its_bytes(bytes in prop::collection::vec(any::<u8>(), 40)) {
+        let bytes = *bytes.first_chunk().unwrap();
+        prop_assert_eq!(Grh::decode(&bytes).encode(), bytes);
     }
 
     #[test]
@@ -88,12 +95,7 @@ proptest! {
         (dscp, ecn) in (0..64u8, 0..4u8),
     ) {
         let row = transport.kind().opcode(body.operation()).row().unwrap();
-        let mut payload = payload;
-        match row.payload {
-            PayloadRule::None => payload.clear(),
-            PayloadRule::Exactly(bytes) => payload.resize(bytes, 0x5a),
-            _ => {}
-        }
+        let payload = generate::fitting(row.payload, payload);
         let packet = Packet { bth, transport, body, payload: &payload };
         let (source, destination): (IpAddr, IpAddr) = if v6 {
             (Ipv6Addr::new(0xfd00, 9, 0, 0, 0, 0, 0, 1).into(), Ipv6Addr::LOCALHOST.into())

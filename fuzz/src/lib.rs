@@ -1,0 +1,7 @@
+//! What the fuzz targets do with their input: a function of bytes each, that panics when something is wrong.
+//!
+//! They need no fuzzer. The ordinary tests run them over the corpora (`tests/tests/fuzz_corpus.rs`).
+
+pub mod capture;
+pub mod packet;
+pub mod queue_pair;

@@ -1,0 +1,40 @@
+//! The inputs that fuzzing kept, through the fuzz targets' own code, without a fuzzer.
+
+// The fuzz package is no part of the workspace, so that its runtime is built only by those who fuzz.
+#[path = "../../fuzz/src/lib.rs"]
+mod fuzz;
+
+use std::path::Path;
+
+/// Runs a target over each file of its corpus. A panic is a find; the file's name is in the test's output.
+fn replay(target: &str, run: fn(&[u8])) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
+    let entries = std::fs::read_dir(&directory).unwrap_or_else(|error| panic!("{directory:?}: {error}"));
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 30, "{directory:?} holds only {} files", files.len());
+    for file in files {
+        println!("{}", file.display());
+        let bytes = std::fs::read(&file).unwrap_or_else(|error| panic!("{file:?}: {error}"));
+        run(&bytes);
+        // What is cut short is another input, and a cheap one.
+        for end in (0..bytes.len()).step_by(1 + bytes.len() / 16) {
+            run(&bytes[..end]);
+        }
+    }
+}
+
+#[test]
+fn packets_of_the_corpus_are_no_find() {
+    replay("packet", fuzz::packet::run);
+}
+
+#[test]
+fn what_a_queue_pair_of_the_corpus_bears_is_no_find() {
+    replay("queue_pair", fuzz::queue_pair::run);
+}
+
+#[test]
+fn captures_of_the_corpus_are_no_find() {
+    replay("capture", fuzz::capture::run);
+}

@@ -61,14 +61,6 @@ impl Guest {
         guest
     }
 
-    /// Boots several guests at once, which takes little longer than one.
-    #[track_caller]
-    pub fn boot_all<const N: usize>(network: &Network, configs: [GuestConfig; N]) -> [Self; N] {
-        let mut guests = configs.map(|config| Self::start(network, config));
-        guests.iter_mut().for_each(Self::wait_until_ready);
-        guests
-    }
-
     #[track_caller]
     fn start(network: &Network, config: GuestConfig) -> Self {
         let lab = network.lab();

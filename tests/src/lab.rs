@@ -113,7 +113,27 @@ fn sweep(live: &Path) {
     }
 }
 
-/// Whether `id` is the number of a process that is no more.
+/// Whether `id` is the number of a process that is no more, or that only waits for its parent to notice its end.
 pub(crate) fn is_gone(id: &str) -> bool {
-    id.parse::<u32>().is_ok() && !Path::new("/proc").join(id).exists()
+    if id.parse::<u32>().is_err() {
+        return false;
+    }
+    match fs::read_to_string(Path::new("/proc").join(id).join("stat")) {
+        // "NUMBER (NAME) STATE …", where the name may hold anything.
+        Ok(stat) => stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_number_of_no_process_is_gone() {
+        assert!(!is_gone(&std::process::id().to_string()));
+        assert!(!is_gone("self"));
+        // Above the largest number that Linux gives.
+        assert!(is_gone("4194305"));
+    }
 }

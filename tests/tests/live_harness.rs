@@ -1,42 +1,36 @@
-//! The harness and the peer script by themselves: two guests with rxe converse under loss. What fails here is not
-//! the emulator's fault.
+//! The harness and the peer script by themselves: two processes of one guest converse over its rxe device. What
+//! fails here is not the emulator's fault. There is no loss: how well Linux copes with that is not our matter.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use rdmalab_tests::{Guest, GuestConfig, Lab, Network, Verdict};
+use rdmalab_tests::{Guest, GuestConfig, Lab, Network};
 
 const PORT: u16 = 18600;
 const LIMIT: Duration = Duration::from_secs(60);
-const OPERATIONS: &str = "WRITE:0,WRITE:65537*4,WRITE_WITH_IMM:33*3,SEND:0,SEND:1*30,SEND_WITH_IMM:4097,\
-                          READ:65537*4,CMP_SWAP*30,CMP_SWAP_MISS*3,FETCH_ADD*30";
+const OPERATIONS: &str = "WRITE:0,WRITE:65537*2,WRITE_WITH_IMM:33*3,SEND:0,SEND:1*3,SEND_WITH_IMM:4097,\
+                          READ:0,READ:65537*2,CMP_SWAP*3,CMP_SWAP_MISS*3,FETCH_ADD*3";
 
 #[test]
-fn two_linux_hosts_converse_under_loss() {
+fn two_ends_of_the_peer_script_are_content_with_each_other() {
     let Some(lab) = Lab::ready("harness") else { return };
     let network = Network::new(&lab);
-    let guests = [("first", 1), ("second", 2)].map(|(name, last)| GuestConfig {
-        name,
-        ip: Ipv4Addr::new(10, 9, 0, last),
-        mtu: 4200,
-    });
-    let [first, second] = Guest::boot_all(&network, guests);
-    for guest in [&first, &second] {
-        guest.put("verbs_peer.py", include_str!("../peers/verbs_peer.py"));
-        guest.netem_roce_loss(5);
+    let guest =
+        Guest::boot(&network, GuestConfig { name: "guest", ip: Ipv4Addr::new(10, 9, 0, 1), mtu: 4200 });
+    guest.put("verbs_peer.py", include_str!("../peers/verbs_peer.py"));
+    let python = "/usr/bin/python3 /mnt/verbs_peer.py";
+    let listener = guest.spawn(&format!("{python} --listen {PORT}"), LIMIT);
+    guest.wait_for_listener(PORT, LIMIT);
+    for role in ["active", "passive"] {
+        let connect =
+            format!("{python} --connect {}:{PORT} --role {role} --operations '{OPERATIONS}'", guest.ip());
+        let said = guest.run(&connect, LIMIT);
+        assert!(
+            said.success(),
+            "the connecting end: {said}\nthe listening end: {}",
+            listener.output_so_far()
+        );
     }
-    let capture = network.capture(second.tap(), "conversation");
-    let listener = first.spawn(&format!("/usr/bin/python3 /mnt/verbs_peer.py --listen {PORT}"), LIMIT);
-    first.wait_for_listener(PORT, LIMIT);
-    let connect = format!(
-        "/usr/bin/python3 /mnt/verbs_peer.py --connect {}:{PORT} --operations '{OPERATIONS}'",
-        first.ip()
-    );
-    let said = second.run(&connect, LIMIT);
-    let other = listener.stop();
-    assert!(said.success(), "the connecting end: {said}\nthe listening end: {other}");
-    for guest in [&first, &second] {
-        assert!(guest.netem_dropped() > 0, "nothing was lost, so nothing was shown");
-    }
-    Verdict::of(&network, &capture.finish()).expect_sound();
+    let said = listener.stop().stdout;
+    assert_eq!(said.matches(r#""verdict": "ok", "other": "ok""#).count(), 2, "{said}");
 }

@@ -137,3 +137,19 @@ fn lengths_are_judged_before_keys() {
     let reth = Reth { virtual_address: 0, key: rdmalab_wire::RKey::new(0), length: 9 };
     expect_fatal(&mut t, packet(0, Body::WriteOnly(reth)).payload(&[0; 8]), INVALID_AT_0);
 }
+
+#[test]
+fn only_and_last_packets_may_be_as_long_as_the_path_mtu() {
+    let mut t = Script::new();
+    t.receive(4096);
+    t.receive(4096);
+    t.deliver(send_only(0, 1024));
+    t.deliver(write_only(1, 8192, 1024));
+    t.deliver(send_first(2, 1024));
+    t.deliver(send_last(3, 1024));
+    t.deliver(write_first(4, 16384, 2048, 1024));
+    t.deliver(write_last(5, 1024));
+    t.expect("ACKNOWLEDGE psn=5 ack msn=4");
+    t.expect_received(100, 1024);
+    t.expect_received(101, 2048);
+}

@@ -33,8 +33,8 @@ pub struct ReceiveWork {
 /// A ring of `T` with a fixed number of elements for each entry.
 #[derive(Debug)]
 struct Ring<T> {
-    entries: Box<[Option<T>]>,
-    counts: Box<[u16]>,
+    /// Each with the number of its elements.
+    entries: Box<[Option<(T, u16)>]>,
     elements: Box<[Sge]>,
     per_entry: usize,
     head: usize,
@@ -46,7 +46,6 @@ impl<T: Copy> Ring<T> {
         let (capacity, per_entry) = (capacity as usize, per_entry as usize);
         Self {
             entries: vec![None; capacity].into(),
-            counts: vec![0; capacity].into(),
             elements: vec![Sge::default(); capacity * per_entry].into(),
             per_entry,
             head: 0,
@@ -64,8 +63,9 @@ impl<T: Copy> Ring<T> {
 
     fn get(&self, place: usize) -> Option<(T, &[Sge])> {
         let index = self.index(place)?;
+        let (entry, count) = self.entries[index]?;
         let start = index * self.per_entry;
-        Some((self.entries[index]?, &self.elements[start..start + self.counts[index] as usize]))
+        Some((entry, &self.elements[start..start + usize::from(count)]))
     }
 
     fn check(&self, elements: &[Sge]) -> Result<(), PostError> {
@@ -83,8 +83,7 @@ impl<T: Copy> Ring<T> {
         self.used += 1;
         let Some(index) = self.index(self.used - 1) else { return };
         let start = index * self.per_entry;
-        self.entries[index] = Some(entry);
-        self.counts[index] = elements.len() as u16;
+        self.entries[index] = Some((entry, elements.len() as u16));
         self.elements[start..start + elements.len()].copy_from_slice(elements);
     }
 
@@ -92,7 +91,7 @@ impl<T: Copy> Ring<T> {
         let index = self.index(0)?;
         self.head = if index + 1 == self.entries.len() { 0 } else { index + 1 };
         self.used -= 1;
-        self.entries[index].take()
+        self.entries[index].take().map(|(entry, _)| entry)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whatever can be found in bytes that claim to be a DDP segment.
 //!
-//! Where [`Segment`](super::Segment) is what is legal, a [`RawSegment`] is what is there: any version, opcode and
+//! Where [`Segment`] is what is legal, a [`RawSegment`] is what is there: any version, opcode and
 //! queue, bodies as far as they are complete. Taking bytes apart never fails; what is wrong stands in
 //! [`RawSegment::error`]. It shows segments and takes part in no protocol.
 

@@ -90,21 +90,20 @@ impl FpduEncoder {
             return Err(EncodeError::BufferTooSmall { need, have });
         };
         let length = layout.ulpdu_length.to_be_bytes();
-        put(fpdu, layout.start..layout.start + LENGTH_LENGTH, &length);
-        for at in layout.marker_offsets() {
-            let pointer = at.saturating_sub(layout.start) as u16;
+        put(fpdu, layout.length_field(), &length);
+        for marker in layout.markers() {
+            let pointer = marker.start.saturating_sub(layout.start) as u16;
             let [c, d] = pointer.to_be_bytes();
-            put(fpdu, at..at + MARKER_LENGTH, &[0, 0, c, d]);
+            put(fpdu, marker, &[0, 0, c, d]);
         }
-        let pad = LENGTH_LENGTH + usize::from(layout.ulpdu_length)..content_length(layout.ulpdu_length);
-        for run in layout.content(pad) {
+        for run in layout.pad() {
             fpdu.get_mut(run).unwrap_or_default().fill(0);
         }
         let crc = match fpdu.get(..layout.crc_at) {
             Some(covered) if self.framing.crc => crc32c(covered),
             _ => 0,
         };
-        put(fpdu, layout.crc_at..need, &crc.to_le_bytes());
+        put(fpdu, layout.crc(), &crc.to_le_bytes());
         self.position = layout.position.saturating_add(need as u64);
         Ok(need)
     }
@@ -153,6 +152,28 @@ impl Layout {
         }
     }
 
+    /// The place of the length field.
+    pub const fn length_field(&self) -> Range<usize> {
+        self.start..self.start + LENGTH_LENGTH
+    }
+
+    /// The places of the padding, which a sender has to fill with zeros, and not every sender does.
+    pub fn pad(&self) -> Runs {
+        self.content(LENGTH_LENGTH + usize::from(self.ulpdu_length)..content_length(self.ulpdu_length))
+    }
+
+    /// The place of the CRC; it covers all bytes in front.
+    pub const fn crc(&self) -> Range<usize> {
+        self.crc_at..self.crc_at + CRC_LENGTH
+    }
+
+    /// The places of the markers.
+    pub fn markers(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let first = (self.position.wrapping_neg() % MARKER_INTERVAL as u64) as usize;
+        let end = if self.markers { self.crc_at } else { 0 };
+        (first..end).step_by(MARKER_INTERVAL).map(|at| at..at + MARKER_LENGTH)
+    }
+
     /// The places of a range of the content: length field, ULPDU, padding.
     fn content(&self, range: Range<usize>) -> Runs {
         let start = if self.markers {
@@ -165,12 +186,6 @@ impl Layout {
         };
         let position = if self.markers { Some(self.position + start as u64) } else { None };
         Runs { position, at: start, left: range.len() }
-    }
-
-    fn marker_offsets(&self) -> impl Iterator<Item = usize> + use<> {
-        let first = (self.position.wrapping_neg() % MARKER_INTERVAL as u64) as usize;
-        let end = if self.markers { self.crc_at } else { 0 };
-        (first..end).step_by(MARKER_INTERVAL)
     }
 }
 

@@ -17,6 +17,8 @@ const TURN: usize = 256;
 pub struct AdapterConfig {
     /// The host: MAC, addresses, gateway, MTU.
     pub host: HostConfig,
+    /// Whether the endpoint reports each retry as an event.
+    pub report_retries: bool,
 }
 
 impl AdapterConfig {
@@ -33,7 +35,8 @@ impl AdapterConfig {
                 [2, 1, a, b, c, d]
             }
         });
-        Self { host: HostConfig { addresses, mtu, ..HostConfig::new(EthernetAddress(mac)) } }
+        let host = HostConfig { addresses, mtu, ..HostConfig::new(EthernetAddress(mac)) };
+        Self { host, report_retries: false }
     }
 }
 
@@ -88,9 +91,11 @@ impl Adapter {
         let mut gids = vec![link_local.address];
         gids.extend(host.addresses.iter().map(|own| own.address).filter(|own| *own != link_local.address));
         let mtu = PathMtu::from_link_mtu(host.mtu).unwrap_or(PathMtu::M256);
+        let endpoint =
+            EndpointConfig { report_retries: config.report_retries, ..EndpointConfig::new(gids, mtu) };
         Ok(Self {
             host: Host::new(&host)?,
-            endpoint: Endpoint::new(EndpointConfig::new(gids, mtu)),
+            endpoint: Endpoint::new(endpoint),
             context: Context::default(),
             batch: Batch::new(BATCH, mtu, HEADROOM),
             handed: 0,

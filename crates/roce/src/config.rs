@@ -22,6 +22,9 @@ pub struct EndpointConfig {
     pub window: u32,
     /// A requester asks for an acknowledgement at least once in so many packets. At most `window`.
     pub ack_interval: u32,
+    /// Whether requesters report each [`Event::Retry`](crate::Event::Retry). An application that does not take these
+    /// out would lose the events of the verbs behind them.
+    pub report_retries: bool,
 }
 
 impl EndpointConfig {
@@ -34,6 +37,7 @@ impl EndpointConfig {
             max_queue_pairs: (1 << 17) - 1,
             window: 128,
             ack_interval: 64,
+            report_retries: false,
         }
     }
 }

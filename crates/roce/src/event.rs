@@ -39,7 +39,8 @@ pub enum Event {
     AccessError(Qpn),
     /// Our own part failed; the queue pair is in ERR (`IBV_EVENT_QP_FATAL`).
     Fatal(Qpn),
-    /// Not of the verbs: a requester sends again from a PSN on.
+    /// Not of the verbs: a requester sends again from a PSN on. Only where
+    /// [`report_retries`](crate::EndpointConfig::report_retries) is set.
     Retry {
         /// Whose.
         queue_pair: Qpn,

@@ -244,7 +244,9 @@ impl Requester {
             owner.counters.retry_exceeded_err += 1;
             return Err(Failure(CompletionStatus::RetryExceeded));
         }
-        owner.event(Event::Retry { queue_pair: owner.number, psn: self.unacknowledged, cause });
+        if owner.settings.report_retries {
+            owner.event(Event::Retry { queue_pair: owner.number, psn: self.unacknowledged, cause });
+        }
         self.retry.deadline = None;
         self.retry.restarted = Some(self.unacknowledged);
         self.cursor = Cursor::default();

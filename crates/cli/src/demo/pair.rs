@@ -84,7 +84,10 @@ impl Pair {
     /// Two adapters with the plan's memory, connected. Nothing has been sent.
     pub fn new(plan: &Plan, rules: RuleSet) -> Result<Self> {
         let address = |last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last));
-        let adapter = |last| AdapterConfig::new(vec![HostAddress::new(address(last), 24)], LINK_MTU);
+        let adapter = |last| AdapterConfig {
+            report_retries: true,
+            ..AdapterConfig::new(vec![HostAddress::new(address(last), 24)], LINK_MTU)
+        };
         let link = LinkConfig {
             latency: LATENCY,
             bandwidth: Some(BANDWIDTH),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rdmalab_host::HostAddress;
 use rdmalab_net::{Poller, Tap};
-use rdmalab_roce::{Counters, QueuePairConfig};
+use rdmalab_roce::{Counters, Event, QueuePairConfig};
 use rdmalab_sim::{Counts, RuleSet};
 use rdmalab_verbs::{Access, Capabilities, ProtectionDomainId};
 use rdmalab_wire::PathMtu;
@@ -98,6 +98,11 @@ impl Device {
     /// What the transport counted so far.
     pub fn counters(&self) -> Counters {
         *self.shared.lock().adapter.endpoint.counters()
+    }
+
+    /// Takes the oldest asynchronous event out, if there is one.
+    pub fn poll_event(&self) -> Option<Event> {
+        self.shared.lock().adapter.endpoint.poll_event()
     }
 
     /// What the rules on the link did to frames that this device sent.

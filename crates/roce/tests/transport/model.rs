@@ -23,7 +23,7 @@ fn cases(moderate: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(cases(100))]
+    #![proptest_config(cases(200))]
 
     #[test]
     fn random_work_over_a_random_link_does_what_the_oracle_says(scenario in scenario(60)) {

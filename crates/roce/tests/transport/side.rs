@@ -62,7 +62,10 @@ impl Side {
     /// A side with a queue pair in RESET.
     pub fn new(n: u8) -> Self {
         let mut context = Context::default();
-        let mut endpoint = Endpoint::new(EndpointConfig::new(vec![address(n)], PathMtu::M4096));
+        let mut endpoint = Endpoint::new(EndpointConfig {
+            report_retries: true,
+            ..EndpointConfig::new(vec![address(n)], PathMtu::M4096)
+        });
         let domain = context.allocate_protection_domain().unwrap();
         let completions = context.create_completion_queue(4096).unwrap();
         let memory = Arc::new(HeapMemory::new(MEMORY));

@@ -17,6 +17,7 @@
 //!   in any bytes, broken ones too.
 //! * [`NetworkHeader`] is the way back: the IP and UDP headers of one flow, finished for each packet
 //!   together with the ICRC.
+//! * [`iwarp`] is the other half: what RDMA over TCP puts into a stream.
 //! * [`Mad`] is a management datagram, the payload of packets to queue pair 1: the messages by which
 //!   connections are made.
 //!

@@ -85,37 +85,59 @@ fn a_stream_cut_twice_within_an_fpdu_holds_the_same() {
     }
 }
 
-/// A stream may end anywhere; what was whole before is found.
+/// A stream may end at the start, behind an FPDU, or behind a marker in front of one.
 #[test]
-fn a_stream_that_ends_anywhere_gives_what_was_whole() {
+fn a_stream_may_end_between_fpdus_and_nowhere_else() {
     for framing in FRAMINGS {
         let stream = naive::stream(&ulpdus(&LENGTHS), framing);
-        let mut boundaries = 0;
+        let mut between = vec![0];
+        for found in take_apart(&stream, framing) {
+            let (start, end) = match found {
+                Found::Fpdu { position, length, .. } => (position as usize, position as usize + length),
+                _ => continue,
+            };
+            // Between the end of the one before and this one there is a marker, or nothing.
+            if between.last() != Some(&start) {
+                between.push(start);
+            }
+            between.push(end);
+        }
         for end in 0..=stream.len() {
             let mut framer = Framer::new(framing);
             let mut piece = &stream[..end];
-            let mut last = None;
-            while let Some(event) = framer.next_event(&mut piece) {
-                last = Some(event);
-            }
-            let ended = last.is_none_or(|event| matches!(event, Event::End(_)));
-            let marker = matches!(last, Some(Event::Marker(_)));
-            if framer.is_between_fpdus() {
-                assert!(ended || marker, "{framing:?} {end}");
-                boundaries += 1;
-            }
+            while framer.next_event(&mut piece).is_some() {}
+            assert_eq!(framer.is_between_fpdus(), between.contains(&end), "{framing:?} {end}");
             if let Some(missing) = framer.missing() {
+                assert!(between.contains(&(end + missing)), "{framing:?} {end}: the FPDU ends {missing} on");
                 let mut rest = &stream[end..end + missing];
-                let mut ends = 0;
+                let mut last = None;
                 while let Some(event) = framer.next_event(&mut rest) {
-                    ends += usize::from(matches!(event, Event::End(_)));
+                    last = Some(event);
                 }
-                assert_eq!(ends, 1, "{framing:?} {end}: exactly one FPDU ends {missing} bytes on");
-                assert!(framer.is_between_fpdus());
+                assert!(matches!(last, Some(Event::End(_))), "{framing:?} {end}");
             }
         }
-        // At each end, at the start, and behind each marker in front of an FPDU.
-        assert!(boundaries > LENGTHS.len());
+    }
+}
+
+/// What comes of an FPDU has nothing of the one before in it.
+#[test]
+fn an_fpdu_looks_the_same_whatever_went_before() {
+    let events = |stream: &[u8], position| {
+        let mut framer = Framer::at(position, FRAMINGS[1]);
+        let mut piece = stream;
+        let mut events = Vec::new();
+        while let Some(event) = framer.next_event(&mut piece) {
+            events.push(format!("{event:?}"));
+        }
+        events
+    };
+    for length in [0, 1, 2, 3, 13, 14, 17] {
+        let stream = naive::stream(&ulpdus(&[41, length]), FRAMINGS[1]);
+        let start = 2 + 41 + 1 + 4;
+        let all = events(&stream, 0);
+        let alone = events(&stream[start..], start as u64);
+        assert_eq!(all[all.len() - alone.len()..], alone, "{length}");
     }
 }
 

@@ -125,10 +125,31 @@ proptest! {
     }
 }
 
-/// Bytes that look like headers wherever one looks: the work has a limit.
+/// One that looks like an FPDU without a CRC, or two: payload can be like that. Three are believed.
+#[test]
+fn payload_that_looks_like_an_fpdu_is_not_believed() {
+    let write = |payload: &[u8]| {
+        let header = [0xc1, 0x40, 0, 0, 0x12, 0x34, 0, 0, 0, 0, 0, 0, 0, 0];
+        [&header[..], payload].concat()
+    };
+    let inner = naive::stream(&[write(b"one"), write(b"two")], Framing::default());
+    let outer = write(&[&inner[..], &[0xff; 40]].concat());
+    let stream = naive::stream(&[outer, write(b"a"), write(b"b"), write(b"c")], Framing::default());
+    let next = boundaries(&stream)[1];
+    for from in 1..=next {
+        assert_eq!(resynchronize(&stream[from..]), Some(next - from), "from {from}");
+    }
+    let inner = naive::stream(&[write(b"one"), write(b"two"), write(b"three")], Framing::default());
+    assert_eq!(resynchronize(&[&[0xff; 9][..], &inner].concat()), Some(9));
+}
+
+/// Bytes that look like headers wherever one looks: the work has a limit, and behind it nothing is found.
 #[test]
 fn bytes_made_to_be_looked_at_long_are_not() {
-    // Length, T and version, opcode, again and again: each place could be an FPDU of 0x4140 bytes.
-    let bytes = [0x41, 0x40].repeat(100_000);
-    assert_eq!(resynchronize(&bytes), None);
+    let ulpdu = [vec![0xc1, 0x40], vec![0; 412]].concat();
+    let real = naive::stream(&[ulpdu], Framing { markers: false, crc: true });
+    // A length, and a tagged header of a WRITE: each second place could be an FPDU of 0xc140 bytes.
+    let behind = |places: usize| [&[0xc1, 0x40].repeat(places)[..], &[0xff; 32], &real].concat();
+    assert_eq!(resynchronize(&behind(100)), Some(232));
+    assert_eq!(resynchronize(&behind(300_000)), None);
 }

@@ -218,7 +218,9 @@ impl Framer {
         if whole.is_some() {
             self.take(piece, LENGTH_LENGTH);
         }
-        self.head[0] = 0;
+        // So that what is handed on is that of this FPDU alone.
+        self.head = [0; Header::UNTAGGED_LENGTH];
+        self.pad = [0; 3];
         self.enter(Stage::Head);
         // An empty ULPDU has no byte that could bring its head.
         if self.ulpdu_length == 0 { Some(self.finish_head(piece)) } else { None }

@@ -128,17 +128,17 @@ fn a_body_out_of_shape() {
     let mut bytes = Header::new(
         Opcode::ATOMIC_RESPONSE,
         false,
-        Place::Untagged { upper: 0, queue: 3, msn: 1, offset: 5 },
+        Place::Untagged { upper: 0, queue: 3, msn: 1, offset: 1 },
     )
     .encode()
     .to_vec();
     bytes.resize(18 + 12 + 1, 0);
-    let line = "RDMAP ATOMIC_RESPONSE msn=1 mo=5 id=0x0 original=0x0 len=1 not_last \
+    let line = "RDMAP ATOMIC_RESPONSE msn=1 mo=1 id=0x0 original=0x0 len=1 not_last \
         [DDP at byte 0: last has the bad value 0x0]";
     assert_eq!(RawSegment::parse(&bytes).to_string(), line);
     bytes[0] |= 0x40;
     let error = Segment::parse(&bytes).unwrap_err();
-    assert_eq!(error.to_string(), "DDP at byte 14: message offset has the bad value 0x5");
+    assert_eq!(error.to_string(), "DDP at byte 14: message offset has the bad value 0x1");
     bytes[17] = 0;
     let error = Segment::parse(&bytes).unwrap_err();
     assert_eq!(error.to_string(), "Atomic Response at byte 18: length has the bad value 0xd");

@@ -54,6 +54,19 @@ fn one_right_crc_is_enough() {
     assert_eq!(probe(&damaged, 0, false), Probe::No);
 }
 
+/// A receiver ignores reserved bits, but no sender there is sets them.
+#[test]
+fn reserved_bits_tell_against_a_boundary() {
+    for (at, bits) in [(0, 0x3c), (1, 0x30)] {
+        for bit in (0..8).map(|bit| 1 << bit).filter(|bit| bits & bit != 0) {
+            let mut ulpdu = [vec![0xc1, 0x40], vec![0; 100]].concat();
+            ulpdu[at] |= bit;
+            let stream = naive::stream(&[ulpdu], Framing { markers: false, crc: true });
+            assert_eq!(probe(&stream, 0, false), Probe::No, "byte {at}, bit {bit:#x}");
+        }
+    }
+}
+
 #[test]
 fn a_probe_says_how_many_bytes_it_needs() {
     for markers in [false, true] {

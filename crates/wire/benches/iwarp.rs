@@ -1,5 +1,5 @@
-//! What framing costs: a stream taken apart, as a receiver does it; FPDUs put into a stream, as a sender does; each
-//! with and without CRCs and markers. `cargo bench -p rdmalab-wire --bench iwarp`
+//! What framing costs: a stream taken apart, as a receiver does it; FPDUs put into a stream, as a sender
+//! does; each with and without CRCs and markers. `cargo bench -p rdmalab-wire --bench iwarp`
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
@@ -16,8 +16,8 @@ const CRC: Framing = Framing { markers: false, crc: true };
 const MARKERS: Framing = Framing { markers: true, crc: false };
 const BOTH: Framing = Framing { markers: true, crc: true };
 
-/// Payload of an FPDU: small, of a segment of a usual path, of a jumbo frame, and of a segment that the network card
-/// will cut.
+/// Payload of an FPDU: small, of a segment of a usual path, of a jumbo frame, and of a segment that the
+/// network card will cut.
 const PAYLOADS: [usize; 4] = [16, 1424, 8900, 60_000];
 
 /// Bytes of a stream that is taken apart at once; what a socket gives.

@@ -22,8 +22,8 @@
 //! | 0 | 32 | original request identifier |
 //! | 4 | 64 | original remote data value |
 //!
-//! There is no plain Swap: the number 1, which early drafts gave it, has no meaning in the RFC. A CmpSwap whose
-//! compare mask is zero does the same.
+//! There is no plain Swap: the number 1, which early drafts gave it, has no meaning in the RFC. A CmpSwap
+//! whose compare mask is zero does the same.
 
 use core::fmt;
 

@@ -2,8 +2,8 @@
 //!
 //! On the wire it stands with its least significant byte first: `checksum.to_le_bytes()`.
 //!
-//! With the feature `std` the processor's instructions are found at run time; without it the CRC is taken from
-//! tables, some twenty times slower.
+//! With the feature `std` the processor's instructions are found at run time; without it the CRC is taken
+//! from tables, some twenty times slower.
 
 use core::fmt;
 

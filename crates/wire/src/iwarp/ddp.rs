@@ -1,5 +1,5 @@
-//! The DDP header of a segment, with the RDMAP control field that it carries for the layer above: RFC 5041 §4,
-//! RFC 5040 §4.1.
+//! The DDP header of a segment, with the RDMAP control field that it carries for the layer above: RFC 5041
+//! §4, RFC 5040 §4.1.
 //!
 //! The control fields, in front of both:
 //!
@@ -84,7 +84,8 @@ pub struct Header {
     pub rdmap_reserved: u8,
     /// What the message is.
     pub opcode: Opcode,
-    /// Where the payload goes. Tagged or untagged is what the header says, whether or not it suits the opcode.
+    /// Where the payload goes. Tagged or untagged is what the header says, whether or not it suits the
+    /// opcode.
     pub place: Place,
 }
 

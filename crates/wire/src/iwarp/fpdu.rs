@@ -14,10 +14,10 @@
 //! | 0 | 16 | reserved |
 //! | 2 | 16 | FPDU pointer: bytes from the FPDU's length field to the marker, 0 if the marker is in front of it |
 //!
-//! Positions are counted from the first byte behind the start-up frame of the same direction, and the first marker
-//! is at position 0, in front of the first FPDU. The CRC covers the length, the ULPDU, the padding, and all markers
-//! between the CRC of the FPDU before and its own (RFC 5044 §4.4). Since FPDUs and markers are multiples
-//! of four long, a marker never cuts the length field or the CRC in two.
+//! Positions are counted from the first byte behind the start-up frame of the same direction, and the first
+//! marker is at position 0, in front of the first FPDU. The CRC covers the length, the ULPDU, the padding,
+//! and all markers between the CRC of the FPDU before and its own (RFC 5044 §4.4). Since FPDUs and markers
+//! are multiples of four long, a marker never cuts the length field or the CRC in two.
 //!
 //! * [`Framer`] takes a stream apart, in pieces of any size.
 //! * [`FpduEncoder`] puts FPDUs into a stream.
@@ -73,8 +73,8 @@ const fn room_before_marker(position: u64) -> usize {
     if phase < MARKER_LENGTH { 0 } else { MARKER_INTERVAL - phase }
 }
 
-/// Bytes that so much content takes from `position` on, with the markers that stand in and right behind it. No
-/// marker begins at `position`.
+/// Bytes that so much content takes from `position` on, with the markers that stand in and right behind it.
+/// No marker begins at `position`.
 #[inline]
 const fn length_with_markers(position: u64, content: usize) -> usize {
     let room = room_before_marker(position);

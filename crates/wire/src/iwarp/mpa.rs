@@ -1,5 +1,5 @@
-//! MPA's start-up: the request and the reply that the two sides exchange before the first FPDU (RFC 5044 §7.1,
-//! RFC 6581 §5).
+//! MPA's start-up: the request and the reply that the two sides exchange before the first FPDU (RFC 5044
+//! §7.1, RFC 6581 §5).
 //!
 //! | offset | bits | name |
 //! |---|---|---|
@@ -145,8 +145,8 @@ impl<'a> MpaFrame<'a> {
         self.private_data.len().saturating_add(enhanced)
     }
 
-    /// Writes the frame to the start of `out`, and says how many bytes it is. Reserved bits that do not fit are
-    /// cut off.
+    /// Writes the frame to the start of `out`, and says how many bytes it is. Reserved bits that do not fit
+    /// are cut off.
     ///
     /// # Errors
     ///
@@ -192,8 +192,8 @@ fn key(stream: &[u8]) -> Result<Option<MpaKind>, ParseError> {
     }
 }
 
-/// As in `MPA REQUEST rev=2 ird=16 ord=16 p2p rtr=write,read crc len=8`; `markers`, `crc`, `reject` where they
-/// are set, the length that of the private data alone.
+/// As in `MPA REQUEST rev=2 ird=16 ord=16 p2p rtr=write,read crc len=8`; `markers`, `crc`, `reject` where
+/// they are set, the length that of the private data alone.
 impl fmt::Display for MpaFrame<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {

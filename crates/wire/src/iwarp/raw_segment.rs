@@ -52,8 +52,8 @@ impl<'a> RawSegment<'a> {
         RawSegment { header: Some(header), body, payload, error }
     }
 
-    /// Writes the segment to the start of `out` as it stands, sense or nonsense, and says how many bytes it is:
-    /// header and body if they are there, payload. Whatever bytes were parsed, the same come out.
+    /// Writes the segment to the start of `out` as it stands, sense or nonsense, and says how many bytes it
+    /// is: header and body if they are there, payload. Whatever bytes were parsed, the same come out.
     ///
     /// # Errors
     ///

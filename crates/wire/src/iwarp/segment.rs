@@ -1,8 +1,9 @@
-//! A legal DDP segment with the RDMAP message, or the part of one, that it carries: what the ULPDU of an FPDU is.
+//! A legal DDP segment with the RDMAP message, or the part of one, that it carries: what the ULPDU of an FPDU
+//! is.
 //!
-//! A segment says what it means, not what its bytes are: tagged or untagged, queue and opcode follow from its body.
-//! What only the receiver's state can judge (message sequence numbers, steering tags, bounds) is not looked at.
-//! A receiver that places payload as it arrives works with [`Header`] instead.
+//! A segment says what it means, not what its bytes are: tagged or untagged, queue and opcode follow from its
+//! body. What only the receiver's state can judge (message sequence numbers, steering tags, bounds) is not
+//! looked at. A receiver that places payload as it arrives works with [`Header`] instead.
 
 use super::atomic::{AtomicOperation, AtomicRequest, AtomicResponse};
 use super::ddp::{Header, Place};
@@ -185,8 +186,8 @@ impl<'a> Segment<'a> {
     ///
     /// # Errors
     ///
-    /// Where the segment is cut off; what [`Header::check`] finds; a body of a wrong length, in several segments, or
-    /// with a message offset; an atomic operation that does not exist.
+    /// Where the segment is cut off; what [`Header::check`] finds; a body of a wrong length, in several
+    /// segments, or with a message offset; an atomic operation that does not exist.
     pub fn parse(ulpdu: &'a [u8]) -> Result<Segment<'a>, ParseError> {
         let header = Header::parse(ulpdu)?;
         let row = header.check().map_err(|fault| fault.parse_error())?;

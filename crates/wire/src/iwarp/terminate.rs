@@ -14,8 +14,8 @@
 //! | | 224 or 416 | if R: its RDMAP header, that of a Read Request or of an Atomic Request |
 //!
 //! Linux siw is suspected to lay out the first four bytes by its machine's bit order: `21 05 03 00` where the
-//! RFC has `12 05 c0 00`. Nothing here sends or guesses that; such a message decodes to an unknown error without
-//! headers, and who knows the peer can tell.
+//! RFC has `12 05 c0 00`. Nothing here sends or guesses that; such a message decodes to an unknown error
+//! without headers, and who knows the peer can tell.
 
 use super::atomic::AtomicRequest;
 use super::ddp::Header;
@@ -40,8 +40,8 @@ pub struct Terminate<'a> {
     pub length_valid: bool,
     /// The terminated segment, if the bit D says that it is included.
     pub segment: Option<TerminatedSegment>,
-    /// The RDMAP header of the terminated segment, if the bit R says that it is included: all bytes to the end
-    /// of the message. See [`Terminate::read_request`] and [`Terminate::atomic_request`].
+    /// The RDMAP header of the terminated segment, if the bit R says that it is included: all bytes to the
+    /// end of the message. See [`Terminate::read_request`] and [`Terminate::atomic_request`].
     pub rdmap_header: Option<&'a [u8]>,
     /// What follows although no bit says so. Empty when sent.
     pub rest: &'a [u8],
@@ -65,8 +65,8 @@ impl<'a> Terminate<'a> {
         Terminate { error, reserved: 0, length_valid: false, segment: None, rdmap_header: None, rest: &[] }
     }
 
-    /// An error with the segment that is to blame: its length in bytes and its header. `rdmap_header` is that of
-    /// a Read Request or an Atomic Request, where the error is of RDMAP's layer.
+    /// An error with the segment that is to blame: its length in bytes and its header. `rdmap_header` is that
+    /// of a Read Request or an Atomic Request, where the error is of RDMAP's layer.
     pub const fn about(
         error: TerminateError,
         length: u16,

@@ -79,7 +79,8 @@ proptest! {
     // Zeros are short FPDUs, and many.
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// A stream of anything, from anywhere: the framer takes every byte and comes to the same wherever it is cut.
+    /// A stream of anything, from anywhere: the framer takes every byte and comes to the same wherever it is
+    /// cut.
     #[test]
     fn an_arbitrary_stream_is_framed_the_same_in_any_pieces(
         bytes in prop::collection::vec(prop_oneof![3 => Just(0), 1 => any::<u8>()], 0..1500),

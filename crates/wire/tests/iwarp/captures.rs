@@ -1,5 +1,5 @@
-//! The captures of Linux siw: every start-up frame and every FPDU of both directions decodes, and encodes again to
-//! the very bytes of the stream.
+//! The captures of Linux siw: every start-up frame and every FPDU of both directions decodes, and encodes
+//! again to the very bytes of the stream.
 
 use std::collections::BTreeMap;
 
@@ -134,8 +134,8 @@ fn rping_says_how_many_reads_it_takes() {
     assert_eq!(request.to_string(), "MPA REQUEST rev=2 ird=1 ord=1 len=0");
 }
 
-/// RFC 5044 §4.1 wants zeros for padding. In the runs of perftest the fourth SEND of the first connection has a byte of
-/// something else there, from either side, so a receiver had better not look at it.
+/// RFC 5044 §4.1 wants zeros for padding. In the runs of perftest the fourth SEND of the first connection has
+/// a byte of something else there, from either side, so a receiver had better not look at it.
 #[test]
 fn siw_leaves_something_in_the_padding() {
     for name in ["siw_write_bw.pcap", "siw_read_bw.pcap", "siw_write_loss.pcap"] {

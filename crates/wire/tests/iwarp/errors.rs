@@ -1,5 +1,5 @@
-//! What makes a header illegal, and the errors of Terminate messages: RFC 5040 §4.8, RFC 5041 §8.2, RFC 5044 §8,
-//! RFC 6581 §7.
+//! What makes a header illegal, and the errors of Terminate messages: RFC 5040 §4.8, RFC 5041 §8.2, RFC 5044
+//! §8, RFC 6581 §7.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! FPDUs with markers and CRCs. No capture of a real peer has them, so Wireshark is the judge: the numbers here are
-//! those that tshark 4.0 showed for these streams, each CRC with the words "Good CRC32".
+//! FPDUs with markers and CRCs. No capture of a real peer has them, so Wireshark is the judge: the numbers
+//! here are those that tshark 4.0 showed for these streams, each CRC with the words "Good CRC32".
 
 use rdmalab_wire::iwarp::{Body, Segment, SendKind, Tagged};
 use rdmalab_wire::iwarp::{Event, FpduEncoder, Framer, Framing, Stag};

@@ -1,5 +1,5 @@
-//! iWARP's codecs and framer, judged from outside: by captures of real peers, by a second implementation as simple as
-//! can be, by random bytes and by broken ones.
+//! iWARP's codecs and framer, judged from outside: by captures of real peers, by a second implementation as
+//! simple as can be, by random bytes and by broken ones.
 
 mod arbitrary_bytes;
 mod captures;

@@ -1,5 +1,6 @@
-//! FPDUs as simple as can be: a stream is a list of words of four bytes, whole in memory, the CRC from another crate.
-//! Made from RFC 5044 alone and sharing nothing with the crate's framer and encoder, so that they can be compared.
+//! FPDUs as simple as can be: a stream is a list of words of four bytes, whole in memory, the CRC from
+//! another crate. Made from RFC 5044 alone and sharing nothing with the crate's framer and encoder, so that
+//! they can be compared.
 
 use crc::{CRC_32_ISCSI, Crc};
 use rdmalab_wire::iwarp::{CrcVerdict, Event, Framer, Framing};

@@ -18,8 +18,8 @@ fn boundaries(stream: &[u8]) -> Vec<usize> {
         .collect()
 }
 
-/// siw's streams without CRCs, taken up at every position: found is the next boundary, never a place that is none,
-/// as long as three FPDUs follow.
+/// siw's streams without CRCs, taken up at every position: found is the next boundary, never a place that is
+/// none, as long as three FPDUs follow.
 #[test]
 fn streams_without_crcs_are_taken_up_anywhere() {
     for name in ["siw_rping.pcap", "siw_rstream.pcap", "siw_read_bw.pcap"] {

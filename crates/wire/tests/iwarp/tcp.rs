@@ -12,7 +12,8 @@ pub(crate) struct Direction {
     pub(crate) stream: Vec<u8>,
 }
 
-/// The directions in the order of their first segments; both sides of each connection in the capture are there.
+/// The directions in the order of their first segments; both sides of each connection in the capture are
+/// there.
 pub(crate) fn directions(frames: &[Vec<u8>]) -> Vec<Direction> {
     let mut found: Vec<((SocketAddrV4, SocketAddrV4), Segments)> = Vec::new();
     for frame in frames {

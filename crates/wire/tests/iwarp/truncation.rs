@@ -1,5 +1,5 @@
-//! Every truncation says what is cut off, where it begins, how much it needs and how much there is. Those of the
-//! start-up frame ask for more instead, see `start_up`; those of an FPDU do too, see `framing`.
+//! Every truncation says what is cut off, where it begins, how much it needs and how much there is. Those of
+//! the start-up frame ask for more instead, see `start_up`; those of an FPDU do too, see `framing`.
 
 use rdmalab_wire::iwarp::{
     AtomicRequest, AtomicResponse, Body, Header, Opcode, Place, ReadRequest, Segment, SendKind, Stag, Tagged,

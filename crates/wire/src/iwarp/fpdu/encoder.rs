@@ -7,10 +7,11 @@ use super::{content_length, length_with_markers, room_before_marker};
 use crate::error::{EncodeError, Layer};
 use crate::iwarp::crc32c::crc32c;
 
-/// Puts FPDUs into the stream of one direction. It knows how far the stream is, and so where the markers stand.
+/// Puts FPDUs into the stream of one direction. It knows how far the stream is, and so where the markers
+/// stand.
 ///
-/// A ULPDU that lies somewhere in one or several pieces is put by [`encode`](FpduEncoder::encode). To read it right
-/// into the buffer, ask for a [`layout`](FpduEncoder::layout), fill its [runs](Layout::runs), and
+/// A ULPDU that lies somewhere in one or several pieces is put by [`encode`](FpduEncoder::encode). To read it
+/// right into the buffer, ask for a [`layout`](FpduEncoder::layout), fill its [runs](Layout::runs), and
 /// [`seal`](FpduEncoder::seal) it.
 #[derive(Debug, Clone)]
 pub struct FpduEncoder {
@@ -77,8 +78,8 @@ impl FpduEncoder {
         })
     }
 
-    /// Completes the FPDU whose ULPDU lies in `out` as `layout` has it: markers, length, padding and CRC. The stream
-    /// goes on behind it. Says how many bytes the FPDU is: the length of the layout.
+    /// Completes the FPDU whose ULPDU lies in `out` as `layout` has it: markers, length, padding and CRC. The
+    /// stream goes on behind it. Says how many bytes the FPDU is: the length of the layout.
     ///
     /// # Errors
     ///
@@ -108,8 +109,8 @@ impl FpduEncoder {
         Ok(need)
     }
 
-    /// Puts an FPDU to the start of `out` whose ULPDU is the pieces one behind the other, and says how many bytes it
-    /// is, the marker in front of it counted.
+    /// Puts an FPDU to the start of `out` whose ULPDU is the pieces one behind the other, and says how many
+    /// bytes it is, the marker in front of it counted.
     ///
     /// # Errors
     ///
@@ -132,8 +133,8 @@ impl Layout {
         self.crc_at + CRC_LENGTH
     }
 
-    /// The places in the buffer of the ULPDU's bytes from `from` on, in order: one run, or one between any two
-    /// markers.
+    /// The places in the buffer of the ULPDU's bytes from `from` on, in order: one run, or one between any
+    /// two markers.
     pub fn runs(&self, from: usize) -> Runs {
         let end = LENGTH_LENGTH + usize::from(self.ulpdu_length);
         self.content(LENGTH_LENGTH.saturating_add(from)..end)

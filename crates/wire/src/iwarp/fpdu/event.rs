@@ -3,8 +3,8 @@
 use crate::error::ParseError;
 use crate::iwarp::ddp::Header;
 
-/// One thing found. Those of an FPDU come in order: its head, its payload in pieces, its end; markers come where
-/// they stand, the one in front of an FPDU before its head.
+/// One thing found. Those of an FPDU come in order: its head, its payload in pieces, its end; markers come
+/// where they stand, the one in front of an FPDU before its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A marker.
@@ -31,8 +31,8 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// Whether the marker points to where the FPDU begins. Where it does not, marker and length field disagree,
-    /// and nothing behind is to be trusted (RFC 5044 §8).
+    /// Whether the marker points to where the FPDU begins. Where it does not, marker and length field
+    /// disagree, and nothing behind is to be trusted (RFC 5044 §8).
     pub const fn is_right(&self) -> bool {
         // The receiver takes the last two bits as zero.
         self.pointer & !0b11 == self.expected
@@ -46,8 +46,8 @@ pub struct FpduHead {
     pub position: u64,
     /// Bytes of its ULPDU.
     pub ulpdu_length: u16,
-    /// The verdict on its CRC, if the piece at hand holds the whole FPDU: then it is known before the payload is
-    /// put anywhere. Otherwise the end has it.
+    /// The verdict on its CRC, if the piece at hand holds the whole FPDU: then it is known before the payload
+    /// is put anywhere. Otherwise the end has it.
     pub crc: Option<CrcCheck>,
     pub(super) bytes: [u8; Header::UNTAGGED_LENGTH],
 }

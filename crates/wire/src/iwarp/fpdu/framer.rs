@@ -1,12 +1,12 @@
 //! The framer: finds FPDUs in a stream that comes in pieces.
 //!
-//! It holds no payload. An FPDU's payload is handed on where it lies in the pieces, so that it can be placed as
-//! it arrives; only the few bytes of a length, a header, a marker, the padding or the CRC that a piece may end in the
-//! middle of are kept. The CRC is computed along the way, over each piece as far ahead as the FPDU reaches, so that a
-//! whole FPDU in one piece is judged before its payload is handed on.
+//! It holds no payload. An FPDU's payload is handed on where it lies in the pieces, so that it can be placed
+//! as it arrives; only the few bytes of a length, a header, a marker, the padding or the CRC that a piece may
+//! end in the middle of are kept. The CRC is computed along the way, over each piece as far ahead as the FPDU
+//! reaches, so that a whole FPDU in one piece is judged before its payload is handed on.
 //!
-//! Invariants: `position` counts the bytes taken; `covered` is `position` or further, and the CRC is that of the
-//! stream from the end of the last FPDU to `covered`, never beyond this FPDU's CRC field.
+//! Invariants: `position` counts the bytes taken; `covered` is `position` or further, and the CRC is that of
+//! the stream from the end of the last FPDU to `covered`, never beyond this FPDU's CRC field.
 
 use super::event::{CrcCheck, Event, FpduEnd, FpduHead, Marker};
 use super::{CRC_LENGTH, Framing, LENGTH_LENGTH, MARKER_LENGTH};
@@ -40,7 +40,8 @@ pub struct Framer {
     stage: Stage,
     /// Bytes of the current stage's part that were taken.
     taken: usize,
-    /// The FPDU: where its length field and its CRC field stand, and its length. Valid once the length was taken.
+    /// The FPDU: where its length field and its CRC field stand, and its length. Valid once the length was
+    /// taken.
     start: u64,
     crc_at: u64,
     ulpdu_length: u16,
@@ -69,9 +70,9 @@ impl Framer {
         Framer::at(0, framing)
     }
 
-    /// A framer in the middle of a stream: the next byte is the first of an FPDU, or of a marker in front of one,
-    /// and so many bytes after the start-up frame. The position matters for markers only; it is taken down to
-    /// a multiple of four, where alone an FPDU can begin.
+    /// A framer in the middle of a stream: the next byte is the first of an FPDU, or of a marker in front of
+    /// one, and so many bytes after the start-up frame. The position matters for markers only; it is taken
+    /// down to a multiple of four, where alone an FPDU can begin.
     pub fn at(position: u64, framing: Framing) -> Self {
         let position = position & !0b11;
         Framer {
@@ -103,8 +104,8 @@ impl Framer {
         matches!(self.stage, Stage::Length) && self.taken == 0 && self.position.is_multiple_of(4)
     }
 
-    /// Bytes missing to the end of the FPDU that has begun, markers counted; `None` between FPDUs and within a
-    /// length field.
+    /// Bytes missing to the end of the FPDU that has begun, markers counted; `None` between FPDUs and within
+    /// a length field.
     pub fn missing(&self) -> Option<usize> {
         match self.stage {
             Stage::Length => None,
@@ -114,9 +115,9 @@ impl Framer {
         }
     }
 
-    /// The next thing in the stream, of which `piece` is the next part; `piece` goes on behind what was taken.
-    /// `None` when the piece is used up: what it ended in the middle of is kept, and the next call goes on with
-    /// the next piece.
+    /// The next thing in the stream, of which `piece` is the next part; `piece` goes on behind what was
+    /// taken. `None` when the piece is used up: what it ended in the middle of is kept, and the next call
+    /// goes on with the next piece.
     pub fn next_event<'a>(&mut self, piece: &mut &'a [u8]) -> Option<Event<'a>> {
         if self.stage != Stage::Length {
             self.cover(piece);

@@ -1,7 +1,7 @@
 //! Where FPDUs begin in a stream whose start is not at hand, as in a capture that was begun late.
 //!
-//! Nothing in the stream marks an FPDU but its sense: a length that its header fits in, versions that are 1, an
-//! opcode that suits its queue, and, if CRCs are used, a CRC that is right. [`probe`] looks at one place;
+//! Nothing in the stream marks an FPDU but its sense: a length that its header fits in, versions that are 1,
+//! an opcode that suits its queue, and, if CRCs are used, a CRC that is right. [`probe`] looks at one place;
 //! [`resynchronize`] looks for one. How much work they do has a limit, whatever the bytes.
 
 use super::event::{CrcVerdict, Event};
@@ -32,9 +32,9 @@ pub enum Probe {
     },
 }
 
-/// Looks at the place where `bytes` begin, `position` bytes behind the start-up frame. Where there are no markers, the
-/// position does not matter; where there are but the position is not known, all of its 128 remainders below 512 that
-/// are multiples of four can be tried.
+/// Looks at the place where `bytes` begin, `position` bytes behind the start-up frame. Where there are no
+/// markers, the position does not matter; where there are but the position is not known, all of its 128
+/// remainders below 512 that are multiples of four can be tried.
 pub fn probe(bytes: &[u8], position: u64, markers: bool) -> Probe {
     let position = if markers { position & !0b11 } else { 0 };
     let start = if markers && room_before_marker(position) == 0 { MARKER_LENGTH } else { 0 };
@@ -86,8 +86,8 @@ const CHAIN: usize = 3;
 /// Places whose CRC is computed at most: by chance one place in some thousands has a header that makes sense.
 const MAX_CANDIDATES: usize = 256;
 
-/// The first place in `bytes`, part of a stream without markers, at which FPDUs begin beyond doubt: one whose CRC is
-/// right, or three in a row without CRCs. `None` if there is none; more bytes may then show one.
+/// The first place in `bytes`, part of a stream without markers, at which FPDUs begin beyond doubt: one whose
+/// CRC is right, or three in a row without CRCs. `None` if there is none; more bytes may then show one.
 pub fn resynchronize(bytes: &[u8]) -> Option<usize> {
     let starts = (0..bytes.len()).filter(|start| {
         // Cheap, and throws out nearly all places of an honest stream.

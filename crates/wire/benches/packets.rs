@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use rdmalab_wire::{
-    Body, Bth, Datagram, Ecn, Frame, NetworkHeader, Packet, Psn, Qpn, RKey, Reth, Transport, encode_headers,
+    Body, Bth, Carried, Carrier, Datagram, Ecn, Frame, NetworkHeader, Packet, Psn, Qpn, RKey, RawPacket,
+    Reth, Transport, encode_headers, vcrc,
 };
 
 const PAYLOADS: [usize; 3] = [64, 1024, 4096];
@@ -136,4 +137,78 @@ fn packet_alone(bencher: Bencher<'_, '_>) {
         Ok(packet) => packet.bth.psn.value() as usize + packet.payload.len(),
         Err(_) => 0,
     });
+}
+
+fn frame(payload: usize) -> Vec<u8> {
+    let mut frame = vec![0; 12];
+    frame.extend_from_slice(&[0x08, 0x00]);
+    frame.extend_from_slice(&packet(false, payload));
+    frame
+}
+
+/// As a dump does, without the checksum.
+#[divan::bench]
+fn carried_in_frame_and_packet(bencher: Bencher<'_, '_>) {
+    let frame = frame(64);
+    bencher.bench(|| {
+        let carried = Carried::in_frame(&Frame::parse(black_box(&frame)).unwrap()).unwrap().unwrap();
+        let packet = Packet::parse(carried.ib).unwrap();
+        packet.bth.psn.value() as usize + packet.payload.len()
+    });
+}
+
+#[divan::bench]
+fn carried_in_frame_alone(bencher: Bencher<'_, '_>) {
+    let frame = frame(64);
+    bencher.bench(|| {
+        let frame = Frame::parse(black_box(&frame)).unwrap();
+        Carried::in_frame(&frame).unwrap().unwrap().ib.len()
+    });
+}
+
+#[divan::bench]
+fn raw_packet_alone(bencher: Bencher<'_, '_>) {
+    let bytes = packet(false, 64);
+    let ib = Datagram::parse(&bytes).unwrap().ib;
+    bencher.bench(|| RawPacket::parse(black_box(ib)).payload.len());
+}
+
+/// What a dump that verifies takes, to be held against the CRC alone.
+#[divan::bench(args = PAYLOADS)]
+fn carried_in_frame_and_icrc(bencher: Bencher<'_, '_>, payload: usize) {
+    let frame = frame(payload);
+    bencher.counter(BytesCount::new(payload)).bench(|| {
+        let carried = Carried::in_frame(&Frame::parse(black_box(&frame)).unwrap()).unwrap().unwrap();
+        carried.verify_icrc().unwrap();
+        Packet::parse(carried.ib).unwrap().payload.len()
+    });
+}
+
+#[divan::bench(args = PAYLOADS)]
+fn crc32_alone(bencher: Bencher<'_, '_>, payload: usize) {
+    let bytes = packet(false, payload);
+    bencher.counter(BytesCount::new(payload)).bench(|| crc32fast::hash(black_box(&bytes)));
+}
+
+/// A packet of a native link: both checksums.
+#[divan::bench(args = PAYLOADS)]
+fn link_packet_and_both_checksums(bencher: Bencher<'_, '_>, payload: usize) {
+    let payload_bytes = vec![0x5a; payload];
+    let bth = Bth::new(Qpn::new(0x11), Psn::new(1));
+    let packet = Packet { bth, transport: Transport::Rc, body: Body::SendOnly, payload: &payload_bytes };
+    let carrier = Carrier::native(4, 1).with_lengths(packet.encoded_length() + 4).unwrap();
+    let mut bytes = vec![0; carrier.header_length() + packet.encoded_length() + carrier.trailer_length()];
+    packet.encode(&mut bytes[carrier.header_length()..]).unwrap();
+    carrier.finish(&mut bytes).unwrap();
+    bencher.counter(BytesCount::new(payload)).bench(|| {
+        let carried = Carried::in_link_packet(black_box(&bytes)).unwrap().unwrap();
+        carried.verify_icrc().unwrap();
+        carried.verify_vcrc().unwrap().unwrap();
+    });
+}
+
+#[divan::bench]
+fn vcrc_of_4096_bytes(bencher: Bencher<'_, '_>) {
+    let bytes = vec![0x5a; 4096];
+    bencher.counter(BytesCount::new(4096_usize)).bench(|| vcrc(black_box(&bytes)));
 }

@@ -28,11 +28,13 @@ impl Aeth {
     pub const LENGTH: usize = 4;
 
     /// From the bytes of the wire.
+    #[inline]
     pub const fn decode(bytes: &[u8; 4]) -> Self {
         Aeth { syndrome: Syndrome::from_byte(bytes[0]), msn: Msn::new(low24(bytes)) }
     }
 
     /// To the bytes of the wire.
+    #[inline]
     pub const fn encode(&self) -> [u8; 4] {
         byte_and_24(self.syndrome.to_byte(), self.msn.value())
     }
@@ -62,6 +64,7 @@ impl Syndrome {
     pub const ACK: Syndrome = Syndrome::Ack { credits: 31 };
 
     /// The syndrome of a byte; every byte has one.
+    #[inline]
     pub const fn from_byte(byte: u8) -> Self {
         let value = byte & 0x1f;
         match byte >> 5 {
@@ -73,6 +76,7 @@ impl Syndrome {
     }
 
     /// The byte of the syndrome. Bits that do not fit their field are cut off.
+    #[inline]
     pub const fn to_byte(self) -> u8 {
         match self {
             Syndrome::Ack { credits } => credits & 0x1f,

@@ -16,11 +16,13 @@ impl AtomicAckEth {
     pub const LENGTH: usize = 8;
 
     /// From the bytes of the wire.
+    #[inline]
     pub const fn decode(bytes: &[u8; 8]) -> Self {
         AtomicAckEth { original: u64::from_be_bytes(*bytes) }
     }
 
     /// To the bytes of the wire.
+    #[inline]
     pub const fn encode(&self) -> [u8; 8] {
         self.original.to_be_bytes()
     }

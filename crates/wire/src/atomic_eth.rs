@@ -28,6 +28,7 @@ impl AtomicEth {
     pub const LENGTH: usize = 28;
 
     /// From the bytes of the wire.
+    #[inline]
     pub const fn decode(bytes: &[u8; 28]) -> Self {
         let [
             v0,
@@ -68,6 +69,7 @@ impl AtomicEth {
     }
 
     /// To the bytes of the wire.
+    #[inline]
     pub const fn encode(&self) -> [u8; 28] {
         let [v0, v1, v2, v3, v4, v5, v6, v7] = self.virtual_address.to_be_bytes();
         let [k0, k1, k2, k3] = self.key.value().to_be_bytes();

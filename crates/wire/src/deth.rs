@@ -25,6 +25,7 @@ impl Deth {
     pub const LENGTH: usize = 8;
 
     /// From the bytes of the wire.
+    #[inline]
     pub const fn decode(bytes: &[u8; 8]) -> Self {
         let [k0, k1, k2, k3, r, s0, s1, s2] = *bytes;
         Deth {
@@ -35,6 +36,7 @@ impl Deth {
     }
 
     /// To the bytes of the wire.
+    #[inline]
     pub const fn encode(&self) -> [u8; 8] {
         let [k0, k1, k2, k3] = self.queue_key.value().to_be_bytes();
         let [r, s0, s1, s2] = byte_and_24(self.reserved, self.source.value());

@@ -17,6 +17,7 @@ pub enum Ecn {
 
 impl Ecn {
     /// The code point in the low two bits of `bits`.
+    #[inline]
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 0b11 {
             0b00 => Ecn::NotEct,
@@ -27,6 +28,7 @@ impl Ecn {
     }
 
     /// The code point, 0 to 3.
+    #[inline]
     pub const fn bits(self) -> u8 {
         self as u8
     }

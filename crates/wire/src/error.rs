@@ -155,22 +155,26 @@ pub struct ParseError {
 
 impl ParseError {
     /// A layer at `offset` that needs `need` bytes and has only `have`.
+    #[inline]
     pub const fn truncated(layer: Layer, offset: usize, need: usize, have: usize) -> Self {
         ParseError { layer, offset, fault: Fault::Truncated { need, have } }
     }
 
     /// A field at `offset` with a value that is not allowed.
+    #[inline]
     pub const fn bad_value(layer: Layer, offset: usize, field: &'static str, value: u64) -> Self {
         ParseError { layer, offset, fault: Fault::BadValue { field, value } }
     }
 
     /// A checksum at `offset` that does not match.
+    #[inline]
     pub const fn bad_checksum(layer: Layer, offset: usize, expected: u32, found: u32) -> Self {
         ParseError { layer, offset, fault: Fault::BadChecksum { expected, found } }
     }
 
     /// The same error seen from `bytes` further in front: for a parser that handed on a part of its input.
     #[must_use]
+    #[inline]
     pub const fn behind(mut self, bytes: usize) -> Self {
         self.offset = self.offset.saturating_add(bytes);
         self

@@ -75,6 +75,7 @@ impl EthernetHeader {
     pub const LENGTH: usize = 14;
 
     /// From the bytes of the wire.
+    #[inline]
     pub const fn decode(bytes: &[u8; 14]) -> Self {
         let [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, t0, t1] = *bytes;
         EthernetHeader {
@@ -85,6 +86,7 @@ impl EthernetHeader {
     }
 
     /// To the bytes of the wire.
+    #[inline]
     pub const fn encode(&self) -> [u8; 14] {
         let [d0, d1, d2, d3, d4, d5] = self.destination.0;
         let [s0, s1, s2, s3, s4, s5] = self.source.0;
@@ -109,6 +111,7 @@ impl VlanTag {
     pub const LENGTH: usize = 4;
 
     /// From the bytes of the wire: the tag, and the ethertype behind it.
+    #[inline]
     pub const fn decode(bytes: &[u8; 4]) -> (Self, u16) {
         let control = u16::from_be_bytes([bytes[0], bytes[1]]);
         let tag = VlanTag {
@@ -120,6 +123,7 @@ impl VlanTag {
     }
 
     /// To the bytes of the wire, with the ethertype behind it. Bits that do not fit their field are cut off.
+    #[inline]
     pub const fn encode(&self, ethertype: u16) -> [u8; 4] {
         let control =
             (self.priority as u16 & 0b111) << 13 | (self.drop_eligible as u16) << 12 | (self.id & 0x0fff);

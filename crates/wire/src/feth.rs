@@ -33,6 +33,7 @@ impl Feth {
     pub const PERSISTENCE: u8 = 0b10;
 
     /// From the bytes of the wire.
+    #[inline]
     pub const fn decode(bytes: &[u8; 4]) -> Self {
         Feth {
             reserved: u32::from_be_bytes(*bytes) >> 6,
@@ -42,6 +43,7 @@ impl Feth {
     }
 
     /// To the bytes of the wire. Bits that do not fit their field are cut off.
+    #[inline]
     pub const fn encode(&self) -> [u8; 4] {
         let low = (self.selectivity as u32 & 0b11) << 4 | (self.placement as u32 & 0x0f);
         (self.reserved << 6 | low).to_be_bytes()

@@ -58,6 +58,7 @@ impl Grh {
     }
 
     /// From the bytes of the wire.
+    #[inline]
     pub fn decode(bytes: &[u8; 40]) -> Self {
         let [w0, w1, w2, w3, l0, l1, next_header, hop_limit, gids @ ..] = *bytes;
         let word = u32::from_be_bytes([w0, w1, w2, w3]);
@@ -75,6 +76,7 @@ impl Grh {
     }
 
     /// To the bytes of the wire. Bits that do not fit their field are cut off.
+    #[inline]
     pub fn encode(&self) -> [u8; 40] {
         let word = u32::from(self.version & 0x0f) << 28
             | u32::from(self.traffic_class) << 20

@@ -35,7 +35,7 @@ pub fn icrc_ipv4(ip: &[u8; 20], udp: &[u8; 8], ib: &[u8]) -> u32 {
     masked[8] = 0xff; // time to live
     masked[10] = 0xff; // header checksum
     masked[11] = 0xff;
-    finish(masked, udp, ib)
+    finish(&mut masked, udp, ib)
 }
 
 /// The ICRC of a packet over IPv6, see [`icrc_ipv4`].
@@ -44,7 +44,7 @@ pub fn icrc_ipv6(ip: &[u8; 40], udp: &[u8; 8], ib: &[u8]) -> u32 {
     let mut masked = [0xff; 40 + UDP_LENGTH + BTH_LENGTH];
     masked[..40].copy_from_slice(ip);
     mask_forty(&mut masked);
-    finish(masked, udp, ib)
+    finish(&mut masked, udp, ib)
 }
 
 /// The ICRC of a packet behind a global route header, over RoCE v1 or a native link, see [`icrc_ipv4`]. The
@@ -54,7 +54,7 @@ pub fn icrc_global(grh: &[u8; 40], ib: &[u8]) -> u32 {
     let mut masked = [0xff; 40 + BTH_LENGTH];
     masked[..40].copy_from_slice(grh);
     mask_forty(&mut masked);
-    sum(AFTER_LINK_HEADER, masked, ib)
+    sum(AFTER_LINK_HEADER, &mut masked, ib)
 }
 
 /// The ICRC of a packet behind nothing but a local route header, see [`icrc_ipv4`]. The length in `lrh`
@@ -64,11 +64,11 @@ pub fn icrc_local(lrh: &[u8; 8], ib: &[u8]) -> u32 {
     let mut masked = [0xff; 8 + BTH_LENGTH];
     masked[..8].copy_from_slice(lrh);
     masked[0] |= 0xf0; // virtual lane
-    sum(0, masked, ib)
+    sum(0, &mut masked, ib)
 }
 
 /// Masks an IPv6 or global route header, which have the same fields in the same places.
-#[inline]
+#[inline(always)]
 fn mask_forty<const N: usize>(masked: &mut [u8; N]) {
     masked[0] |= 0x0f; // traffic class and flow label, all but the version
     masked[1] = 0xff;
@@ -78,8 +78,8 @@ fn mask_forty<const N: usize>(masked: &mut [u8; N]) {
 }
 
 /// Puts the UDP header behind an IP header that is masked already, and computes the CRC.
-#[inline]
-fn finish<const N: usize>(mut masked: [u8; N], udp: &[u8; 8], ib: &[u8]) -> u32 {
+#[inline(always)]
+fn finish<const N: usize>(masked: &mut [u8; N], udp: &[u8; 8], ib: &[u8]) -> u32 {
     let (_, headers) = masked.split_at_mut(N - UDP_LENGTH - BTH_LENGTH);
     headers[..6].copy_from_slice(&udp[..6]); // the checksum behind stays ones
     sum(AFTER_LINK_HEADER, masked, ib)
@@ -87,14 +87,14 @@ fn finish<const N: usize>(mut masked: [u8; N], udp: &[u8; 8], ib: &[u8]) -> u32 
 
 /// The CRC over masked headers, which end with space for the base header, and the packet. `state` is the CRC
 /// of what was before.
-#[inline]
-fn sum<const N: usize>(state: u32, mut masked: [u8; N], ib: &[u8]) -> u32 {
+#[inline(always)]
+fn sum<const N: usize>(state: u32, masked: &mut [u8; N], ib: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new_with_initial(state);
     let (_, place) = masked.split_at_mut(N - BTH_LENGTH);
     if let Some((bth, rest)) = ib.split_first_chunk::<BTH_LENGTH>() {
         place.copy_from_slice(bth);
         place[4] = 0xff;
-        hasher.update(&masked);
+        hasher.update(masked);
         hasher.update(rest);
     } else {
         // No packet has less than a base header. The CRC of what there is does no harm.
@@ -102,7 +102,7 @@ fn sum<const N: usize>(state: u32, mut masked: [u8; N], ib: &[u8]) -> u32 {
             *place = *byte;
         }
         place[4] = 0xff;
-        hasher.update(masked.get(..N - BTH_LENGTH + ib.len()).unwrap_or(&masked));
+        hasher.update(masked.get(..N - BTH_LENGTH + ib.len()).unwrap_or(masked));
     }
     hasher.finalize()
 }

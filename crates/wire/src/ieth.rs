@@ -18,11 +18,13 @@ impl Ieth {
     pub const LENGTH: usize = 4;
 
     /// From the bytes of the wire.
+    #[inline]
     pub const fn decode(bytes: &[u8; 4]) -> Self {
         Ieth { key: RKey::new(u32::from_be_bytes(*bytes)) }
     }
 
     /// To the bytes of the wire.
+    #[inline]
     pub const fn encode(&self) -> [u8; 4] {
         self.key.value().to_be_bytes()
     }

@@ -15,11 +15,13 @@ impl ImmDt {
     pub const LENGTH: usize = 4;
 
     /// From the bytes of the wire.
+    #[inline]
     pub const fn decode(bytes: &[u8; 4]) -> Self {
         ImmDt(*bytes)
     }
 
     /// To the bytes of the wire.
+    #[inline]
     pub const fn encode(&self) -> [u8; 4] {
         self.0
     }

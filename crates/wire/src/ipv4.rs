@@ -66,6 +66,7 @@ impl Ipv4Header {
     pub const LENGTH: usize = 20;
 
     /// From the bytes of the wire; the version and the header length are the caller's to look at.
+    #[inline]
     pub const fn decode(bytes: &[u8; 20]) -> Self {
         let flags = u16::from_be_bytes([bytes[6], bytes[7]]);
         Ipv4Header {
@@ -86,6 +87,7 @@ impl Ipv4Header {
     }
 
     /// To the bytes of the wire, the checksum as it stands. Bits that do not fit their field are cut off.
+    #[inline]
     pub const fn encode(&self) -> [u8; 20] {
         let [l0, l1] = self.total_length.to_be_bytes();
         let [i0, i1] = self.identification.to_be_bytes();

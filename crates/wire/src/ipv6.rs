@@ -45,6 +45,7 @@ impl Ipv6Header {
     pub const LENGTH: usize = 40;
 
     /// From the bytes of the wire; the version is the caller's to look at.
+    #[inline]
     pub fn decode(bytes: &[u8; 40]) -> Self {
         let [w0, w1, w2, w3, l0, l1, next_header, hop_limit, addresses @ ..] = *bytes;
         let word = u32::from_be_bytes([w0, w1, w2, w3]);
@@ -62,6 +63,7 @@ impl Ipv6Header {
     }
 
     /// To the bytes of the wire. Bits that do not fit their field are cut off.
+    #[inline]
     pub fn encode(&self) -> [u8; 40] {
         let word = 6 << 28
             | u32::from(self.dscp & 0x3f) << 22

@@ -30,6 +30,7 @@ pub enum LinkNextHeader {
 
 impl LinkNextHeader {
     /// The code in the low two bits of `bits`.
+    #[inline]
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 0b11 {
             0b00 => LinkNextHeader::RawEthertype,
@@ -40,6 +41,7 @@ impl LinkNextHeader {
     }
 
     /// The code, 0 to 3.
+    #[inline]
     pub const fn bits(self) -> u8 {
         self as u8
     }
@@ -91,6 +93,7 @@ impl Lrh {
     }
 
     /// From the bytes of the wire.
+    #[inline]
     pub const fn decode(bytes: &[u8; 8]) -> Self {
         let [vl, sl, d0, d1, l0, l1, s0, s1] = *bytes;
         Lrh {
@@ -107,6 +110,7 @@ impl Lrh {
     }
 
     /// To the bytes of the wire. Bits that do not fit their field are cut off.
+    #[inline]
     pub const fn encode(&self) -> [u8; 8] {
         let vl = self.virtual_lane << 4 | (self.link_version & 0x0f);
         let sl = self.service_level << 4 | (self.reserved_2 & 0b11) << 2 | self.next_header.bits();

@@ -20,11 +20,13 @@ impl Opcode {
     pub const CNP: Opcode = Opcode(0x81);
 
     /// What is known about it; `None` for an opcode that no specification has given out.
+    #[inline]
     pub const fn row(self) -> Option<&'static OpcodeRow> {
         row(self.0)
     }
 
     /// The low five bits: the same operation has the same in all transports.
+    #[inline]
     pub const fn operation(self) -> u8 {
         self.0 & 0x1f
     }
@@ -120,6 +122,7 @@ impl PayloadRule {
 
     /// Whether a payload of `length` bytes could be right. A packet's parser asks this: it knows no path
     /// MTU, and a responder has to see requests of the wrong length to refuse them.
+    #[inline]
     pub const fn allows_on_some_path(self, length: usize) -> bool {
         match self {
             PayloadRule::None => length == 0,

@@ -21,11 +21,13 @@ impl Rdeth {
     pub const LENGTH: usize = 4;
 
     /// From the bytes of the wire.
+    #[inline]
     pub const fn decode(bytes: &[u8; 4]) -> Self {
         Rdeth { reserved: bytes[0], ee_context: low24(bytes) }
     }
 
     /// To the bytes of the wire.
+    #[inline]
     pub const fn encode(&self) -> [u8; 4] {
         byte_and_24(self.reserved, self.ee_context)
     }

@@ -31,6 +31,7 @@ impl UdpHeader {
     pub const LENGTH: usize = 8;
 
     /// From the bytes of the wire.
+    #[inline]
     pub const fn decode(bytes: &[u8; 8]) -> Self {
         let [s0, s1, d0, d1, l0, l1, c0, c1] = *bytes;
         UdpHeader {
@@ -42,6 +43,7 @@ impl UdpHeader {
     }
 
     /// To the bytes of the wire, the checksum as it stands.
+    #[inline]
     pub const fn encode(&self) -> [u8; 8] {
         let [s0, s1] = self.source_port.to_be_bytes();
         let [d0, d1] = self.destination_port.to_be_bytes();

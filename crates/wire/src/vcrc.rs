@@ -13,27 +13,42 @@
 /// The polynomial 0x100b with its bits in reverse, as a CRC that takes the least significant bit first uses it.
 const POLYNOMIAL: u16 = 0xd008;
 
-/// What each byte adds when it leaves the register.
-static TABLE: [u16; 256] = {
-    let mut table = [0; 256];
+/// Bytes taken in one step.
+const STEP: usize = 8;
+
+/// What each byte leaves in the register when it has gone through, and `n` more bytes behind it: `TABLES[n][byte]`.
+static TABLES: [[u16; 256]; STEP] = {
+    let mut tables = [[0; 256]; STEP];
     let mut byte = 0;
-    while byte < table.len() {
+    while byte < 256 {
         let mut register = byte as u16;
         let mut bit = 0;
-        while bit < 8 {
+        while bit < 8 * STEP {
             register = register >> 1 ^ if register & 1 == 1 { POLYNOMIAL } else { 0 };
             bit += 1;
+            if bit % 8 == 0 {
+                tables[bit / 8 - 1][byte] = register;
+            }
         }
-        table[byte] = register;
         byte += 1;
     }
-    table
+    tables
 };
 
 /// The VCRC of a packet, `packet` being its bytes from the local route header to the end of the ICRC.
 pub fn vcrc(packet: &[u8]) -> u16 {
-    let register = packet
+    let [last, .., before_the_last, first] = &TABLES;
+    let (steps, rest) = packet.as_chunks::<STEP>();
+    let register = steps.iter().fold(0xffff_u16, |register, step| {
+        let [low, high] = register.to_le_bytes();
+        let [a, b, middle @ ..] = step;
+        let two = first[usize::from(a ^ low)] ^ before_the_last[usize::from(b ^ high)];
+        // The bytes that the register does not reach, with the tables of the third last to the last.
+        let tables = TABLES.iter().rev().skip(2);
+        middle.iter().zip(tables).fold(two, |sum, (byte, table)| sum ^ table[usize::from(*byte)])
+    });
+    let register = rest
         .iter()
-        .fold(0xffff_u16, |register, byte| register >> 8 ^ TABLE[usize::from(register as u8 ^ byte)]);
+        .fold(register, |register, byte| register >> 8 ^ last[usize::from(register as u8 ^ byte)]);
     !register
 }

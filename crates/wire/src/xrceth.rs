@@ -21,11 +21,13 @@ impl Xrceth {
     pub const LENGTH: usize = 4;
 
     /// From the bytes of the wire.
+    #[inline]
     pub const fn decode(bytes: &[u8; 4]) -> Self {
         Xrceth { reserved: bytes[0], shared_receive_queue: low24(bytes) }
     }
 
     /// To the bytes of the wire.
+    #[inline]
     pub const fn encode(&self) -> [u8; 4] {
         byte_and_24(self.reserved, self.shared_receive_queue)
     }

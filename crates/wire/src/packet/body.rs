@@ -1,4 +1,6 @@
 //! The operation of a packet and its place in the message, with the extended headers that go with them.
+//!
+//! The parsing functions are inlined by force: as calls, moving their results about takes as long as the work.
 
 use crate::aeth::Aeth;
 use crate::atomic_ack_eth::AtomicAckEth;
@@ -158,7 +160,7 @@ impl Body {
 
     /// Takes the body of a packet with this opcode, which the table has, from behind its base and transport
     /// headers.
-    #[inline]
+    #[inline(always)]
     pub(super) fn parse(opcode: Opcode, reader: &mut Reader<'_>) -> Result<Body, ParseError> {
         Ok(match opcode.operation() {
             0x00 => Body::SendFirst,
@@ -195,22 +197,27 @@ impl Body {
     }
 }
 
+#[inline(always)]
 fn reth(reader: &mut Reader<'_>) -> Result<Reth, ParseError> {
     Ok(Reth::decode(reader.take(Layer::Reth)?))
 }
 
+#[inline(always)]
 fn aeth(reader: &mut Reader<'_>) -> Result<Aeth, ParseError> {
     Ok(Aeth::decode(reader.take(Layer::Aeth)?))
 }
 
+#[inline(always)]
 fn atomic_eth(reader: &mut Reader<'_>) -> Result<AtomicEth, ParseError> {
     Ok(AtomicEth::decode(reader.take(Layer::AtomicEth)?))
 }
 
+#[inline(always)]
 fn imm_dt(reader: &mut Reader<'_>) -> Result<ImmDt, ParseError> {
     Ok(ImmDt::decode(reader.take(Layer::ImmDt)?))
 }
 
+#[inline(always)]
 fn ieth(reader: &mut Reader<'_>) -> Result<Ieth, ParseError> {
     Ok(Ieth::decode(reader.take(Layer::Ieth)?))
 }

@@ -71,7 +71,7 @@ impl Transport {
     }
 
     /// Takes the transport of a packet with this opcode from behind its base header.
-    #[inline]
+    #[inline(always)] // as Body::parse
     pub(super) fn parse(row: &OpcodeRow, reader: &mut Reader<'_>) -> Result<Transport, ParseError> {
         Ok(match row.transport {
             TransportKind::Rc => Transport::Rc,
@@ -90,6 +90,7 @@ impl Transport {
     }
 }
 
+#[inline(always)] // as Body::parse
 fn deth(reader: &mut Reader<'_>) -> Result<Deth, ParseError> {
     Ok(Deth::decode(reader.take(Layer::Deth)?))
 }

@@ -5,3 +5,4 @@
 pub mod capture;
 pub mod packet;
 pub mod queue_pair;
+pub mod stream;

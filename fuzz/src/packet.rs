@@ -1,14 +1,16 @@
-//! Arbitrary bytes through every parser of `wire`, and what they find written back.
+//! Arbitrary bytes through the parsers of `wire` for packets, and what they find written back.
 
+use rdmalab_wire::mad::RawMad;
 use rdmalab_wire::{
     Datagram, Ecn, Frame, NetworkHeader, Packet, ParseError, RawPacket, is_roce_v2, pad_count, roce_v2,
 };
 
-/// Takes the bytes as a frame, as an IP packet, and as an InfiniBand packet.
+/// Takes the bytes as a frame, as an IP packet, as an InfiniBand packet, and as a management datagram.
 pub fn run(bytes: &[u8]) {
     frame(bytes);
     network(bytes);
     packet(bytes);
+    mad(bytes);
 }
 
 /// An error names a place inside the bytes, or their end.
@@ -62,8 +64,18 @@ fn packet(ib: &[u8]) {
     }
 }
 
+fn mad(bytes: &[u8]) {
+    let raw = RawMad::parse(bytes);
+    assert!(!raw.to_string().is_empty());
+    assert!(raw.field_groups().count() < 64);
+    let mut copy = vec![0; bytes.len()];
+    assert_eq!(raw.encode(&mut copy), Ok(bytes.len()), "{raw}");
+    assert_eq!(copy, bytes, "{raw}");
+}
+
 /// A legal packet comes out as it went in, but for padding that is not zero.
 fn legal(ib: &[u8], packet: &Packet<'_>, raw: &RawPacket<'_>) {
+    mad(packet.payload);
     assert_eq!(raw.error, None);
     assert_eq!(Some(packet.opcode()), raw.opcode);
     assert_eq!(packet.payload, raw.payload);

@@ -38,3 +38,8 @@ fn what_a_queue_pair_of_the_corpus_bears_is_no_find() {
 fn captures_of_the_corpus_are_no_find() {
     replay("capture", fuzz::capture::run);
 }
+
+#[test]
+fn streams_of_the_corpus_are_no_find() {
+    replay("stream", fuzz::stream::run);
+}

@@ -1,5 +1,8 @@
 //! The queue pair under test and what is known of it.
 
+mod changes;
+mod posting;
+
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -7,10 +10,9 @@ use std::sync::Arc;
 use rdmalab_roce::{Batch, Endpoint, EndpointConfig, QueuePairConfig};
 use rdmalab_verbs::{
     Access, Attributes, Capabilities, CompletionQueueId, CompletionStatus, Context, HeapMemory, Memory,
-    Operation, Path, PostError, ProtectionDomainId, ReceiveRequest, RemoteAddress, SendFlags, SendRequest,
-    Sge, State,
+    ProtectionDomainId, State,
 };
-use rdmalab_wire::{Body, Datagram, Ecn, ImmDt, NetworkHeader, Packet, PathMtu, Psn, Qpn, RKey};
+use rdmalab_wire::{Body, Datagram, Ecn, NetworkHeader, Packet, PathMtu, Psn, Qpn};
 
 use super::input::{self, Change, Input, Step};
 use super::packets::{Frame, answer, build, build_raw, response};
@@ -102,7 +104,7 @@ impl Rig {
             may_go: true,
             peer: NetworkHeader::new(PEER, OURS, 0xc001, 0, Ecn::NotEct, 64).expect("one family"),
             batch: Batch::new(16, PathMtu::M4096, 0),
-            steps: steps(input, first_psn),
+            steps: changes::steps(input, first_psn),
             mtu: mtu(input.mtu),
             now: 0,
             next_id: 0,
@@ -114,27 +116,6 @@ impl Rig {
         rig.post_everything();
         rig.poll(true);
         rig
-    }
-
-    /// From RESET up, by so many steps.
-    fn raise(&mut self, steps: usize) {
-        for attributes in self.steps.iter().take(steps) {
-            self.endpoint
-                .modify(&mut self.context, self.queue_pair, attributes)
-                .expect("a change by the table");
-        }
-        self.expected = self.steps[1].receive_psn.unwrap_or_default();
-        self.asked.clear();
-    }
-
-    /// One request of each kind, and receives for the peer's.
-    fn post_everything(&mut self) {
-        for kind in 0..7 {
-            self.send(kind, 600, 600 * u16::from(kind), 1, false);
-        }
-        for n in 0..4 {
-            self.receive(1000, 1000 * n, n as u8, false);
-        }
     }
 
     pub fn step(&mut self, step: &Step) {
@@ -229,102 +210,8 @@ impl Rig {
         }
     }
 
-    fn send(&mut self, kind: u8, length: u16, at: u16, flags: u8, foreign: bool) {
-        let remote = RemoteAddress { address: 0x5000, key: RKey::new(0x1234) };
-        let operation = match kind % 7 {
-            0 => Operation::Send,
-            1 => Operation::SendWithImmediate(ImmDt([9; 4])),
-            2 => Operation::RdmaWrite(remote),
-            3 => Operation::RdmaWriteWithImmediate(remote, ImmDt([8; 4])),
-            4 => Operation::RdmaRead(remote),
-            5 => Operation::FetchAndAdd { remote, add: 1 },
-            _ => Operation::CompareAndSwap { remote, compare: 0, swap: 1 },
-        };
-        let length = if operation.is_atomic() { 8 } else { u32::from(length) };
-        let id = self.id(0);
-        let elements = [self.sge(at, length / 2, foreign), self.sge(at, length - length / 2, foreign)];
-        // All are signaled, so that each can be counted.
-        let flags = SendFlags::from_bits_truncate(flags) | SendFlags::SIGNALED;
-        let request = SendRequest { id, operation, elements: &elements, flags };
-        match self.endpoint.post_send(&mut self.context, self.queue_pair, &request) {
-            Ok(()) => self.posted[0].push_back(id),
-            Err(error) => self.check_refusal(error),
-        }
-    }
-
-    fn receive(&mut self, length: u16, at: u16, elements: u8, foreign: bool) {
-        let id = self.id(1);
-        let elements = vec![self.sge(at, length.into(), foreign); usize::from(elements % 5)];
-        let request = ReceiveRequest { id, elements: &elements };
-        match self.endpoint.post_receive(&mut self.context, self.queue_pair, &request) {
-            Ok(()) => self.posted[1].push_back(id),
-            Err(error) => self.check_refusal(error),
-        }
-    }
-
-    /// Requests have even numbers, receives odd ones.
-    fn id(&mut self, kind: u64) -> u64 {
-        self.next_id += 2;
-        self.next_id + kind
-    }
-
-    fn sge(&self, at: u16, length: u32, foreign: bool) -> Sge {
-        let key = if foreign { self.frame.foreign } else { self.frame.may_go };
-        Sge { address: BASE + u64::from(at), length, key }
-    }
-
-    fn check_refusal(&self, error: PostError) {
-        assert!(!matches!(error, PostError::NoSuchQueue | PostError::TooManyElements { .. }), "{error}");
-    }
-
     fn state(&self) -> State {
         self.endpoint.state(self.queue_pair).expect("it is never destroyed")
-    }
-
-    fn modify(&mut self, change: Change) {
-        let state = match change {
-            Change::ToErr => State::Err,
-            Change::ToSqd => State::Sqd,
-            Change::ToRts => State::Rts,
-            Change::Again | Change::ReadyToReceive => State::Reset,
-        };
-        if state == State::Rts && self.state() == State::Rtr {
-            self.raise_from_rtr();
-            return;
-        }
-        let attributes = Attributes { state: Some(state), ..Attributes::default() };
-        let changed = self.endpoint.modify(&mut self.context, self.queue_pair, &attributes);
-        if changed.is_ok() && state == State::Reset {
-            self.take_completions();
-            self.posted = [VecDeque::new(), VecDeque::new()];
-            assert!(!self.endpoint.has_packets() || self.sends_nothing(), "RESET sends packets");
-            assert_eq!(self.endpoint.next_timeout(), None, "RESET waits");
-            self.raise(if matches!(change, Change::Again) { 3 } else { 2 });
-        }
-    }
-
-    fn raise_from_rtr(&mut self) {
-        self.endpoint
-            .modify(&mut self.context, self.queue_pair, &self.steps[2])
-            .expect("a change by the table");
-    }
-
-    /// A queue pair that was ready may still be listed; it is asked in vain.
-    fn sends_nothing(&mut self) -> bool {
-        self.batch.clear();
-        self.endpoint.poll(&mut self.context, self.now, &mut self.batch);
-        self.batch.is_empty() && !self.endpoint.has_packets()
-    }
-
-    fn change_region(&mut self) {
-        if self.may_go {
-            self.context.deregister(self.frame.may_go).expect("it is there");
-        } else {
-            let memory: Arc<dyn Memory> = self.memory.clone();
-            let key = self.context.register(self.domain, BASE, memory, Access::all());
-            self.frame.may_go = key.expect("few were made");
-        }
-        self.may_go = !self.may_go;
     }
 
     fn take_completions(&mut self) {
@@ -368,35 +255,4 @@ impl Rig {
 
 fn shifted(psn: Psn, by: i8) -> Psn {
     if by < 0 { psn.sub(u32::from(by.unsigned_abs())) } else { psn.add(by as u32) }
-}
-
-fn steps(input: &Input, first_psn: Psn) -> [Attributes; 3] {
-    let reads = Some(input.reads % 17);
-    [
-        Attributes {
-            state: Some(State::Init),
-            partition_index: Some(0),
-            access: Some(Access::all()),
-            ..Attributes::default()
-        },
-        Attributes {
-            state: Some(State::Rtr),
-            path: Some(Path::new(OURS, PEER)),
-            path_mtu: Some(mtu(input.mtu)),
-            destination: Some(PEER_QUEUE_PAIR),
-            receive_psn: Some(first_psn),
-            max_destination_reads: reads,
-            min_rnr_timer: Some(1),
-            ..Attributes::default()
-        },
-        Attributes {
-            state: Some(State::Rts),
-            timeout: Some(input.timeout % 32),
-            retry_count: Some(input.retry_count % 8),
-            rnr_retry: Some(input.rnr_retry % 8),
-            send_psn: Some(first_psn),
-            max_reads: reads,
-            ..Attributes::default()
-        },
-    ]
 }

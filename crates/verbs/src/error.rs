@@ -1,6 +1,6 @@
 //! Why a [`Context`](crate::Context) refused something. Always the caller's doing; nothing changed.
 
-/// There are as many of these already as the [`Limits`] allow.
+/// There are as many of these already as the [`Limits`](crate::Limits) allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitReached {
     /// What there are too many of.

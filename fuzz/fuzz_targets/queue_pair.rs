@@ -1,3 +1,5 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| rdmalab_fuzz::queue_pair::run(bytes));
+use rdmalab_fuzz::queue_pair::{input::Input, run_input};
+
+libfuzzer_sys::fuzz_target!(|input: Input| run_input(&input));

@@ -4,7 +4,7 @@
 //! Whatever comes: nothing panics or goes on without end; what goes out is sound; every request completes at most once
 //! and in order, and all of them once the queue pair is in ERR; memory that the peer has no right to stays as it is.
 
-mod input;
+pub mod input;
 mod packets;
 mod rig;
 
@@ -16,10 +16,16 @@ use rig::Rig;
 /// Steps of an input that are carried out; the fuzzer gains nothing from longer ones.
 const MOST_STEPS: usize = 256;
 
-/// Carries out the steps that the bytes stand for.
+/// Carries out what the bytes stand for.
 pub fn run(bytes: &[u8]) {
-    let Ok(input) = Input::arbitrary_take_rest(Unstructured::new(bytes)) else { return };
-    let mut rig = Rig::new(&input);
+    if let Ok(input) = Input::arbitrary_take_rest(Unstructured::new(bytes)) {
+        run_input(&input);
+    }
+}
+
+/// Carries out an input.
+pub fn run_input(input: &Input) {
+    let mut rig = Rig::new(input);
     for step in input.steps.iter().take(MOST_STEPS) {
         rig.step(step);
         rig.check();

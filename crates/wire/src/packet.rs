@@ -57,7 +57,7 @@ impl<'a> Packet<'a> {
     /// Where the packet is cut off, with the header that is incomplete; an opcode that the table does not
     /// have; a header version other than 0; a length that is no multiple of four, or a pad count that does
     /// not fit; a payload where the operation has none, or one of another length where it has a fixed one.
-    #[inline]
+    #[inline(always)] // as Body::parse
     pub fn parse(ib: &'a [u8]) -> Result<Packet<'a>, ParseError> {
         let mut reader = Reader::new(ib);
         let (opcode, bth) = Bth::decode(reader.take(Layer::Bth)?);
@@ -112,7 +112,7 @@ impl<'a> Packet<'a> {
 
 /// The payload in what is left behind the headers: without the ICRC, which must be there, and without the
 /// padding, which must fill the payload up to a multiple of four.
-#[inline]
+#[inline(always)] // as Body::parse
 fn payload<'a>(reader: &Reader<'a>, bth: &Bth) -> Result<&'a [u8], ParseError> {
     let rest = reader.rest();
     let Some((padded, _)) = rest.split_last_chunk::<ICRC_LENGTH>() else {

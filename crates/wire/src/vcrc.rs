@@ -37,18 +37,17 @@ static TABLES: [[u16; 256]; STEP] = {
 
 /// The VCRC of a packet, `packet` being its bytes from the local route header to the end of the ICRC.
 pub fn vcrc(packet: &[u8]) -> u16 {
-    let [last, .., before_the_last, first] = &TABLES;
+    let [last, .., second, first] = &TABLES;
     let (steps, rest) = packet.as_chunks::<STEP>();
     let register = steps.iter().fold(0xffff_u16, |register, step| {
         let [low, high] = register.to_le_bytes();
         let [a, b, middle @ ..] = step;
-        let two = first[usize::from(a ^ low)] ^ before_the_last[usize::from(b ^ high)];
+        let two = first[usize::from(a ^ low)] ^ second[usize::from(b ^ high)];
         // The bytes that the register does not reach, with the tables of the third last to the last.
         let tables = TABLES.iter().rev().skip(2);
         middle.iter().zip(tables).fold(two, |sum, (byte, table)| sum ^ table[usize::from(*byte)])
     });
-    let register = rest
-        .iter()
-        .fold(register, |register, byte| register >> 8 ^ last[usize::from(register as u8 ^ byte)]);
+    let register =
+        rest.iter().fold(register, |register, byte| register >> 8 ^ last[usize::from(register as u8 ^ byte)]);
     !register
 }

@@ -25,7 +25,7 @@ impl<'a> Carried<'a> {
     /// # Errors
     ///
     /// A global route header that is cut off.
-    #[inline]
+    #[inline(always)]
     pub fn in_frame(frame: &Frame<'a>) -> Option<Result<Carried<'a>, ParseError>> {
         let front = frame.network_offset;
         match frame.ethertype {

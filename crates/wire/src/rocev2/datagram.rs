@@ -63,7 +63,7 @@ impl<'a> Datagram<'a> {
     ///
     /// Anything that is not RoCE v2 over IP in one piece: another version or protocol, a fragment, an IPv6
     /// extension header, another port; lengths that lie; less than a base header and an ICRC.
-    #[inline]
+    #[inline(always)]
     pub fn parse(network: &'a [u8]) -> Result<Datagram<'a>, ParseError> {
         match network.first().map(|byte| byte >> 4) {
             Some(4) => Self::parse_ipv4(network),

@@ -3,18 +3,25 @@
 //! Never fails and never panics: what is broken is kept as far as it was understood, together with the first
 //! thing that is wrong and where it stands in the frame. What a capture cut off is not called broken.
 //!
-//! RoCE v2 is taken apart by `rdmalab-wire`, what else an RDMA host sends by `etherparse`.
+//! InfiniBand packets, iWARP and flow control are taken apart by `rdmalab-wire`, what else an RDMA host sends by
+//! `etherparse`. A packet alone does not tell what of iWARP is in it: [`Streams`](crate::Streams) does.
 
+mod infiniband;
 mod malformed;
 mod network;
 
-use rdmalab_wire::ethernet::{ETHERTYPE_ARP, ETHERTYPE_IPV4, ETHERTYPE_IPV6};
+use rdmalab_wire::ethernet::{
+    ETHERTYPE_ARP, ETHERTYPE_FLOW_CONTROL, ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_ROCE_V1,
+};
 use rdmalab_wire::{
-    EthernetHeader, Fault, Frame, Ipv4Header, Ipv6Header, Layer, ParseError, RawPacket, UdpHeader, VlanTag,
+    Carried, EthernetHeader, Fault, Frame, Ipv4Header, Ipv6Header, Layer, Lrh, ParseError, Pause, UdpHeader,
+    VlanTag,
 };
 
 use crate::record::{LinkType, Record};
+use crate::streams::IwarpUnit;
 use etherparse::{ArpPacketSlice, Icmpv4Slice, Icmpv6Slice, TcpSlice};
+pub use infiniband::{Icrc, Roce, Vcrc};
 pub use malformed::{LayerName, Malformed};
 
 /// Frames whose type is less than this are IEEE 802.3: it is a length.
@@ -35,6 +42,9 @@ pub struct Dissection<'a> {
     pub malformed: Option<Malformed>,
     /// Whether the capture kept less of the packet than one needs to know all of it.
     pub cut: bool,
+    /// What of iWARP this packet completed, in the order of the stream; empty unless
+    /// [`Streams::dissect`](crate::Streams::dissect) took the packet apart.
+    pub iwarp: Vec<IwarpUnit>,
     pub(crate) content: Content<'a>,
 }
 
@@ -72,58 +82,18 @@ pub(crate) enum Content<'a> {
     Icmp { icmp: Icmpv4Slice<'a>, length: usize },
     /// ICMPv6, neighbour discovery in it.
     Icmpv6 { icmp: Icmpv6Slice<'a>, length: usize },
-    /// TCP. The length is the payload's on the wire, in bytes.
-    Tcp { tcp: TcpSlice<'a>, length: usize },
+    /// PAUSE or priority flow control.
+    Pause(Pause),
+    /// TCP. The length is the payload's on the wire, in bytes, and it begins at this byte of the frame.
+    Tcp { tcp: TcpSlice<'a>, length: usize, payload_at: usize },
     /// UDP that is not RoCE v2.
     Udp(UdpHeader),
-    /// RoCE v2.
+    /// RoCE, or a packet of a native link.
     Roce(Roce<'a>),
+    /// A raw packet of a native link: not InfiniBand's transport. The length is in bytes.
+    RawLink { lrh: Lrh, length: usize },
     /// IP with a payload that is not taken apart.
     Ip { protocol: u8, length: usize },
-}
-
-/// A RoCE v2 packet.
-#[derive(Clone, Copy, Debug)]
-pub struct Roce<'a> {
-    /// The UDP header.
-    pub udp: UdpHeader,
-    /// The InfiniBand packet. Its error's offset counts from the start of the frame.
-    pub packet: RawPacket<'a>,
-    /// Length of the payload on the wire without the pad, in bytes; more than the packet's if cut.
-    pub payload_length: usize,
-    /// The verdict on its ICRC.
-    pub icrc: Icrc,
-}
-
-/// The verdict on an invariant CRC. Values are as the four bytes read on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Icrc {
-    /// It is what it should be.
-    Right,
-    /// It is not.
-    Wrong {
-        /// What the bytes of the packet ask for.
-        expected: u32,
-        /// What stands there.
-        found: u32,
-    },
-    /// Cannot be said: the capture does not hold the whole packet.
-    Cut,
-    /// Cannot be said: the IP or UDP header that it covers is broken.
-    Broken,
-}
-
-impl core::fmt::Display for Icrc {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Icrc::Right => f.write_str("icrc ok"),
-            Icrc::Wrong { expected, found } => {
-                write!(f, "icrc BAD expected {expected:08x} found {found:08x}")
-            }
-            Icrc::Cut => f.write_str("icrc ? (cut: snap length)"),
-            Icrc::Broken => f.write_str("icrc ? (broken headers)"),
-        }
-    }
 }
 
 impl<'a> Dissection<'a> {
@@ -136,12 +106,14 @@ impl<'a> Dissection<'a> {
             network: None,
             malformed: None,
             cut: false,
+            iwarp: Vec::new(),
             content: Content::Unknown,
         };
         let mut pass = Pass { dissection: &mut dissection, captured_in_part: record.is_cut() };
         let result = match record.link_type {
             LinkType::ETHERNET => pass.ethernet(record.data),
             LinkType::RAW_IP | LinkType::IPV4 | LinkType::IPV6 => pass.ip(record.data, 0),
+            LinkType::INFINIBAND => pass.link_packet(record.data),
             other => {
                 pass.dissection.content = Content::Link(other);
                 Ok(())
@@ -153,11 +125,23 @@ impl<'a> Dissection<'a> {
         dissection
     }
 
-    /// The RoCE v2 packet, if it is one.
+    /// The InfiniBand packet, if it is one: RoCE of either version, or of a native link.
     pub fn roce(&self) -> Option<&Roce<'a>> {
         match &self.content {
             Content::Roce(roce) => Some(roce),
             _ => None,
+        }
+    }
+
+    /// Adds what the packet completed of a stream.
+    pub(crate) fn add_iwarp(&mut self, units: Vec<IwarpUnit>) {
+        self.iwarp = units;
+        let Content::Tcp { payload_at, .. } = self.content else { return };
+        if self.malformed.is_none()
+            && let Some(error) = self.iwarp.iter().find_map(IwarpUnit::error)
+        {
+            // Where it began may be in a packet before.
+            self.malformed = Some(ParseError { offset: payload_at, ..error }.into());
         }
     }
 }
@@ -191,6 +175,21 @@ impl<'a> Pass<'_, 'a> {
                 ArpPacketSlice::from_slice(frame.network)
                     .map_err(|error| Malformed::length("ARP", frame.network_offset, &error))?,
             ),
+            ETHERTYPE_FLOW_CONTROL => match Pause::parse(frame.network) {
+                Ok(pause) => Content::Pause(pause),
+                // Another kind of MAC control is not broken.
+                Err(ParseError { fault: Fault::BadValue { .. }, .. }) => {
+                    Content::Ethertype { ethertype: frame.ethertype, length }
+                }
+                Err(error) => return Err(error.behind(frame.network_offset).into()),
+            },
+            ETHERTYPE_ROCE_V1 => match Carried::in_frame(&frame) {
+                Some(carried) => {
+                    self.carried(&carried?);
+                    return Ok(());
+                }
+                None => Content::Ethertype { ethertype: frame.ethertype, length },
+            },
             length @ ..FIRST_ETHERTYPE => Content::Ieee8023 { length },
             ethertype => Content::Ethertype { ethertype, length },
         };

@@ -3,10 +3,14 @@
 use core::fmt;
 use std::io::{self, Read, Write};
 
-use crate::dissect::{Dissection, Icrc};
+use rdmalab_wire::Carrier;
+use rdmalab_wire::iwarp::CrcVerdict;
+
+use crate::dissect::{Dissection, Icrc, Vcrc};
 use crate::json::Json;
 use crate::line::Line;
 use crate::read::{ReadError, Reader};
+use crate::streams::{IwarpUnit, Streams};
 
 /// How many frame numbers of each kind of trouble are kept.
 const FIRST: usize = 10;
@@ -27,16 +31,38 @@ pub struct DumpOptions {
 pub struct Summary {
     /// All packets.
     pub packets: u64,
-    /// RoCE v2 packets.
+    /// InfiniBand packets: of RoCE, either version, and of native links.
     pub roce: u64,
+    /// Those of them that are not RoCE v2.
+    pub not_roce_v2: u64,
     /// Those whose ICRC is right.
     pub icrc_right: u64,
     /// Those whose ICRC is wrong.
     pub icrc_wrong: Trouble,
+    /// Those of native links whose VCRC is wrong.
+    pub vcrc_wrong: Trouble,
     /// Those whose ICRC nobody can tell: cut by the capture, or with broken headers in front.
     pub icrc_unknown: u64,
+    /// FPDUs of iWARP, by the state of their CRC.
+    pub fpdus: Fpdus,
+    /// TCP connections that were forgotten because too many were followed at once: of iWARP in them something may be
+    /// missing.
+    pub streams_forgotten: u64,
+    /// How often bytes missing in a TCP connection were given up because too many behind them were held.
+    pub gaps_given_up: u64,
     /// Packets of any kind that are broken.
     pub malformed: Trouble,
+}
+
+/// How many FPDUs there were.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fpdus {
+    /// Those whose CRC is right.
+    pub crc_right: u64,
+    /// Those without a CRC, where none was agreed on.
+    pub crc_absent: u64,
+    /// Those whose CRC is wrong: the packets that completed one.
+    pub crc_wrong: Trouble,
 }
 
 /// How many packets have some trouble, and the first of them.
@@ -98,10 +124,13 @@ fn print(
 ) -> Result<(), Stop> {
     let mut reader = Reader::new(input).map_err(Stop::Read)?;
     let mut first = None;
+    let mut streams = Streams::new();
     while let Some(record) = reader.next().map_err(Stop::Read)? {
         first = first.or(record.time);
-        let dissection = Dissection::of(&record);
+        let dissection = streams.dissect(&record);
         summary.count(record.frame, &dissection);
+        summary.streams_forgotten = streams.forgotten();
+        summary.gaps_given_up = streams.given_up();
         if options.json {
             Json::new(&record, &dissection, first).write(&mut *text).map_err(Stop::Write)?;
         } else {
@@ -148,18 +177,35 @@ impl Summary {
         if dissection.malformed.is_some() {
             self.malformed.add(frame);
         }
+        for unit in &dissection.iwarp {
+            let IwarpUnit::Fpdu(fpdu) = unit else { continue };
+            match fpdu.crc_verdict() {
+                CrcVerdict::Right => self.fpdus.crc_right += 1,
+                CrcVerdict::Absent => self.fpdus.crc_absent += 1,
+                CrcVerdict::Wrong | CrcVerdict::Unchecked => self.fpdus.crc_wrong.add(frame),
+            }
+        }
         let Some(roce) = dissection.roce() else { return };
         self.roce += 1;
+        if !matches!(roce.carrier, Carrier::RoceV2Ipv4(..) | Carrier::RoceV2Ipv6(..)) {
+            self.not_roce_v2 += 1;
+        }
         match roce.icrc {
             Icrc::Right => self.icrc_right += 1,
             Icrc::Wrong { .. } => self.icrc_wrong.add(frame),
             Icrc::Cut | Icrc::Broken => self.icrc_unknown += 1,
         }
+        if matches!(roce.vcrc, Some(Vcrc::Wrong { .. })) {
+            self.vcrc_wrong.add(frame);
+        }
     }
 
-    /// Whether no packet is broken and no ICRC wrong.
+    /// Whether no packet is broken and no ICRC, VCRC or CRC of an FPDU wrong.
     pub fn is_fine(&self) -> bool {
-        self.icrc_wrong.count == 0 && self.malformed.count == 0
+        self.icrc_wrong.count == 0
+            && self.vcrc_wrong.count == 0
+            && self.fpdus.crc_wrong.count == 0
+            && self.malformed.count == 0
     }
 }
 
@@ -167,14 +213,34 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} packets, {} of them RoCE v2: ICRC right in {}",
-            self.packets, self.roce, self.icrc_right
+            "{} packets, {} of them {}: ICRC right in {}",
+            self.packets,
+            self.roce,
+            if self.not_roce_v2 == 0 { "RoCE v2" } else { "RoCE or InfiniBand" },
+            self.icrc_right
         )?;
         if self.icrc_wrong.count > 0 {
             write!(f, ", WRONG in {}", self.icrc_wrong)?;
         }
         if self.icrc_unknown > 0 {
             write!(f, ", not known of {}", self.icrc_unknown)?;
+        }
+        if self.vcrc_wrong.count > 0 {
+            write!(f, "; VCRC WRONG in {}", self.vcrc_wrong)?;
+        }
+        let Fpdus { crc_right, crc_absent, crc_wrong } = &self.fpdus;
+        if crc_right + crc_absent + crc_wrong.count > 0 {
+            let all = crc_right + crc_absent + crc_wrong.count;
+            write!(f, "; {all} FPDUs: CRC right in {crc_right}, absent in {crc_absent}")?;
+            if crc_wrong.count > 0 {
+                write!(f, ", WRONG in {crc_wrong}")?;
+            }
+        }
+        if self.streams_forgotten > 0 {
+            write!(f, "; {} TCP connections forgotten: too many at once", self.streams_forgotten)?;
+        }
+        if self.gaps_given_up > 0 {
+            write!(f, "; bytes missing in TCP connections given up {} times", self.gaps_given_up)?;
         }
         if self.malformed.count > 0 {
             write!(f, "; malformed: {}", self.malformed)?;

@@ -3,6 +3,9 @@
 //! One walk over a dissection names every field once, in the order of the wire. Values are printed as
 //! Wireshark prints them, so that programs that read one can read the other.
 
+mod carrier;
+mod iwarp;
+mod mad;
 mod roce;
 mod upper;
 
@@ -14,6 +17,7 @@ use rdmalab_wire::EthernetAddress;
 use crate::dissect::{Content, Dissection, Network};
 use crate::line::since_first;
 use crate::record::{Direction, Record};
+use crate::streams::IwarpUnit;
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +74,26 @@ impl fmt::Display for Value<'_> {
 /// Who is told of the fields; stops the walk by an error.
 pub(crate) type Visitor<'v, E> = &'v mut dyn FnMut(&'static str, Value<'_>) -> Result<(), E>;
 
-/// Names every field of a packet.
+#[allow(dead_code, reason = "what prints trees and filters goes over all of them")]
+/// Names every field of a packet, then those of what it completed of iWARP, one behind the other: only their names may come
+/// more than once.
 pub(crate) fn walk<E>(
+    record: &Record<'_>,
+    dissection: &Dissection<'_>,
+    first: Option<i128>,
+    each: Visitor<'_, E>,
+) -> Result<(), E> {
+    walk_packet(record, dissection, first, each)?;
+    dissection.iwarp.iter().try_for_each(|unit| iwarp::walk(unit, each))
+}
+
+/// Names every field of one thing of iWARP's.
+pub(crate) fn walk_unit<E>(unit: &IwarpUnit, each: Visitor<'_, E>) -> Result<(), E> {
+    iwarp::walk(unit, each)
+}
+
+/// Names every field of a packet, each once, but those of iWARP.
+pub(crate) fn walk_packet<E>(
     record: &Record<'_>,
     dissection: &Dissection<'_>,
     first: Option<i128>,
@@ -112,6 +134,8 @@ pub(crate) fn walk<E>(
     }
     match &dissection.content {
         Content::Roce(packet) => roce::walk(packet, each)?,
+        Content::RawLink { lrh, .. } => carrier::lrh(lrh, each)?,
+        Content::Pause(pause) => carrier::pause(pause, each)?,
         content => upper::walk(content, each)?,
     }
     if dissection.cut {

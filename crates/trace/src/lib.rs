@@ -35,14 +35,18 @@ mod json;
 mod line;
 mod read;
 mod record;
+mod streams;
 mod write;
 
-pub use dissect::{Dissection, Icrc, LayerName, Malformed, Network, Roce};
-pub use dump::{DumpError, DumpOptions, Summary, Trouble, dump};
+pub use dissect::{Dissection, Icrc, LayerName, Malformed, Network, Roce, Vcrc};
+pub use dump::{DumpError, DumpOptions, Fpdus, Summary, Trouble, dump};
 pub use fields::Value;
 pub use json::Json;
 pub use line::Line;
 pub use read::options::Comments;
 pub use read::{Format, LONGEST_BLOCK, LONGEST_PACKET, MOST_INTERFACES, ReadError, ReadFault, Reader};
 pub use record::{Direction, LinkType, Record};
+pub use streams::{
+    Fpdu, IwarpUnit, MOST_BYTES, MOST_CONNECTIONS, MOST_HELD, MOST_SEARCHED, StartUp, Streams,
+};
 pub use write::{Entry, InterfaceId, WriteError, Writer};

@@ -4,8 +4,10 @@
 //! NUMBER SECONDS SOURCE > DESTINATION [vlan=] [dscp=] [ecn=] WHAT [ [what is wrong] ] [# comment]
 //! ```
 //!
-//! WHAT of a RoCE v2 packet is `RoCE`, the packet as `rdmalab-wire` writes it, the destination queue pair and
-//! the verdict on the ICRC. Seconds count from the first packet, with nine decimals if the capture's clock
+//! WHAT of an InfiniBand packet is what carries it (`RoCE` for RoCE v2, `RoCE v1`, `IB`), the packet as
+//! `rdmalab-wire` writes it, the destination queue pair, the management datagram if it is one, and the verdict on
+//! the ICRC, on a native link also on the VCRC. What a TCP segment completed of iWARP follows it, each behind ` | `.
+//! Seconds count from the first packet, with nine decimals if the capture's clock
 //! ticks finer than microseconds, otherwise with six.
 
 use core::fmt::{self, Display, Formatter};
@@ -98,6 +100,12 @@ impl Display for Seconds {
 }
 
 fn addresses(f: &mut Formatter<'_>, dissection: &Dissection<'_>) -> fmt::Result {
+    if let (None, Some(Roce { carrier, .. })) = (&dissection.network, dissection.roce()) {
+        return write!(f, " {} > {}", carrier.source(), carrier.destination());
+    }
+    if let Content::RawLink { lrh, .. } = &dissection.content {
+        return write!(f, " lid:{:#06x} > lid:{:#06x}", lrh.source, lrh.destination);
+    }
     match (&dissection.network, &dissection.ethernet) {
         (Some(Network::V4 { header, .. }), _) => {
             write!(f, " {} > {}", header.source, header.destination)
@@ -118,7 +126,12 @@ fn tags(f: &mut Formatter<'_>, dissection: &Dissection<'_>) -> fmt::Result {
     let (dscp, ecn) = match &dissection.network {
         Some(Network::V4 { header, .. }) => (header.dscp, header.ecn),
         Some(Network::V6(header)) => (header.dscp, header.ecn),
-        None => return Ok(()),
+        None => {
+            return match dissection.roce().and_then(|roce| roce.traffic_class()) {
+                Some(class) if class != 0 => write!(f, " tclass={class}"),
+                _ => Ok(()),
+            };
+        }
     };
     if dscp != 0 {
         write!(f, " dscp={dscp}")?;
@@ -134,7 +147,12 @@ fn tags(f: &mut Formatter<'_>, dissection: &Dissection<'_>) -> fmt::Result {
 fn content(f: &mut Formatter<'_>, dissection: &Dissection<'_>) -> fmt::Result {
     match &dissection.content {
         Content::Roce(packet) => roce(f, packet),
-        Content::Tcp { tcp: header, length } => tcp(f, header, *length),
+        Content::Tcp { tcp: header, length, .. } => {
+            tcp(f, header, *length)?;
+            dissection.iwarp.iter().try_for_each(|unit| write!(f, " | {unit}"))
+        }
+        Content::Pause(pause) => write!(f, " {pause}"),
+        Content::RawLink { length, .. } => write!(f, " IB raw len={length}"),
         Content::Udp(udp) => {
             let length = udp.length.saturating_sub(8);
             write!(f, " UDP {} > {} len={length}", udp.source_port, udp.destination_port)
@@ -152,7 +170,6 @@ fn content(f: &mut Formatter<'_>, dissection: &Dissection<'_>) -> fmt::Result {
         Content::Ethertype { ethertype, length } => match ethertype {
             0x88cc => write!(f, " LLDP len={length}"),
             0x8808 => write!(f, " MAC control len={length}"),
-            0x8915 => write!(f, " RoCE v1 len={length}"),
             _ => write!(f, " EtherType {ethertype:#06x} len={length}"),
         },
         Content::Ieee8023 { length } => write!(f, " IEEE 802.3 len={length}"),
@@ -165,11 +182,17 @@ fn roce(f: &mut Formatter<'_>, roce: &Roce<'_>) -> fmt::Result {
     let mut packet = roce.packet;
     // Told at the end of the line, where everything that is wrong is told.
     packet.error = None;
-    write!(f, " RoCE {packet}")?;
+    write!(f, " {} {packet}", roce.carrier_name())?;
     if let Some(bth) = &packet.bth {
         write!(f, " qp={}", bth.destination)?;
     }
+    if let Some(mad) = roce.mad() {
+        write!(f, " {mad}")?;
+    }
     write!(f, " {}", roce.icrc)?;
+    if let Some(vcrc) = roce.vcrc {
+        write!(f, " {vcrc}")?;
+    }
     if packet.payload.len() < roce.payload_length {
         write!(f, " [{} of {} payload bytes captured]", packet.payload.len(), roce.payload_length)?;
     }

@@ -89,7 +89,7 @@ fn rping_reads_as_a_conversation() {
     assert_eq!(
         lines[28],
         "   29    0.076003 10.9.0.1 > 10.9.0.2 RoCE UD SEND_ONLY psn=1 qkey=0x80010000 src=0x000001 \
-         len=256 ackreq qp=0x000001 icrc ok"
+         len=256 ackreq qp=0x000001 CM DREP comm=0x33dcb6c5 remote=0x3007b9de icrc ok"
     );
 }
 

@@ -96,10 +96,10 @@ fn other_frames_are_named() {
     let text = |behind: &str| line(&hex(&format!("{ETHERNET} {behind}")));
     let of = "02:00:00:00:00:01 > 02:00:00:00:00:02";
     assert_eq!(text("88cc 0207"), format!("{of} LLDP len=2"));
-    assert_eq!(text("8808 0001"), format!("{of} MAC control len=2"));
+    assert_eq!(text("8808 0002 0000"), format!("{of} MAC control len=4"));
     assert_eq!(text("88b5 00"), format!("{of} EtherType 0x88b5 len=1"));
     assert_eq!(text("0026 4242"), format!("{of} IEEE 802.3 len=38"));
-    assert_eq!(text("8915 60"), format!("{of} RoCE v1 len=1"));
+    assert_eq!(text("8915 60"), format!("{of} [GRH at byte 14: needs 40 bytes, has 1]"));
     let ipv4 = |protocol: &str, flags: &str, rest: &str| {
         text(&format!("0800 4500001c 0000{flags} 40{protocol}0000 0a090001 0a090002 {rest}"))
     };

@@ -5,14 +5,10 @@
 
 use etherparse::err::{ipv6_exts, tcp};
 use etherparse::{Icmpv4Slice, Icmpv6Slice, IpNumber, Ipv6ExtensionsSlice, TcpSlice};
-use rdmalab_wire::{
-    Bth, Datagram, Ipv4Header, Ipv6Header, Layer, Opcode, ParseError, ROCE_V2_PORT, RawPacket, UdpHeader,
-};
+use rdmalab_wire::{Carrier, Datagram, Ipv4Header, Ipv6Header, Layer, ParseError, ROCE_V2_PORT, UdpHeader};
 
-use super::{Content, Icrc, Malformed, Network, Pass, Roce};
+use super::{Content, Icrc, Malformed, Network, Pass};
 
-/// The ICRC's length in bytes.
-const ICRC: usize = 4;
 /// Lowest legal value of IPv4's header length field.
 const IPV4_WORDS: u8 = 5;
 
@@ -113,8 +109,8 @@ impl<'a> Pass<'_, 'a> {
                         Malformed::bad_value("TCP", at + 12, "data offset", data_offset.into())
                     }
                 })?;
-                let length = stated.saturating_sub(tcp.header_slice().len());
-                Content::Tcp { tcp, length }
+                let header = tcp.header_slice().len();
+                Content::Tcp { tcp, length: stated.saturating_sub(header), payload_at: at + header }
             }
             IpNumber::ICMP => {
                 let icmp =
@@ -155,23 +151,16 @@ impl<'a> Pass<'_, 'a> {
 
     /// `length` is what the packet has on the wire, from the base header to the ICRC.
     fn roce(&mut self, udp: UdpHeader, ib: &'a [u8], length: usize, payload: &Payload<'a>) {
-        let at = payload.at + UdpHeader::LENGTH;
-        let mut packet = RawPacket::parse(ib);
-        packet.error = packet.error.map(|error| error.behind(at));
-        let mut payload_length = packet.payload.len();
-        let icrc = if ib.len() < length {
-            // Nothing behind the headers tells payload, pad and ICRC apart.
-            let headers =
-                Bth::LENGTH + packet.opcode.and_then(Opcode::row).map_or(0, |row| row.headers.length());
-            let pad = packet.bth.map_or(0, |bth| usize::from(bth.pad_count));
-            payload_length = length.saturating_sub(headers + pad + ICRC);
-            packet.payload = ib.get(headers..).unwrap_or_default();
-            packet.payload = packet.payload.get(..payload_length).unwrap_or(packet.payload);
-            (packet.pad, packet.icrc) = (&[], None);
-            packet.error = packet.error.filter(|_| ib.len() < headers);
-            if self.captured_in_part { Icrc::Cut } else { Icrc::Broken }
+        let carrier = match self.dissection.network {
+            Some(Network::V4 { header, .. }) => Carrier::RoceV2Ipv4(header, udp),
+            Some(Network::V6(header)) => Carrier::RoceV2Ipv6(header, udp),
+            // There is a payload of IP only behind IP.
+            None => return,
+        };
+        let (icrc, cut) = if ib.len() < length {
+            (if self.captured_in_part { Icrc::Cut } else { Icrc::Broken }, Some(length))
         } else {
-            match Datagram::parse(payload.ip) {
+            let icrc = match Datagram::parse(payload.ip) {
                 Ok(datagram) => {
                     // Read as the wire has it, least significant byte first.
                     let expected = datagram.icrc_expected().swap_bytes();
@@ -182,11 +171,9 @@ impl<'a> Pass<'_, 'a> {
                     self.blame(error.behind(payload.ip_at).into());
                     Icrc::Broken
                 }
-            }
+            };
+            (icrc, None)
         };
-        if let Some(error) = packet.error {
-            self.blame(error.into());
-        }
-        self.dissection.content = Content::Roce(Roce { udp, packet, payload_length, icrc });
+        self.packet(carrier, ib, cut, payload.at + UdpHeader::LENGTH, icrc, None);
     }
 }

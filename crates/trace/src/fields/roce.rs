@@ -1,4 +1,4 @@
-//! The fields of RoCE v2, from the UDP header on.
+//! The fields of an InfiniBand packet, from behind IP or the link on.
 
 use rdmalab_wire::{Aeth, Bth};
 
@@ -6,7 +6,7 @@ use super::{Value, Visitor};
 use crate::dissect::{Icrc, Roce};
 
 pub(super) fn walk<E>(roce: &Roce<'_>, each: Visitor<'_, E>) -> Result<(), E> {
-    super::upper::udp(&roce.udp, each)?;
+    super::carrier::headers(&roce.carrier, each)?;
     let packet = &roce.packet;
     if let Some(opcode) = packet.opcode {
         each("infiniband.bth.opcode", Value::Number(opcode.0.into()))?;
@@ -23,9 +23,11 @@ pub(super) fn walk<E>(roce: &Roce<'_>, each: Visitor<'_, E>) -> Result<(), E> {
     }
     let headers = &packet.headers;
     if let Some(rdeth) = &headers.rdeth {
+        each("rdmalab.rdeth.reserved", Value::Number(rdeth.reserved.into()))?;
         each("infiniband.rdeth.eecnxt", Value::Hex(rdeth.ee_context.into(), 6))?;
     }
     if let Some(xrceth) = &headers.xrceth {
+        each("rdmalab.xrceth.reserved", Value::Number(xrceth.reserved.into()))?;
         each("rdmalab.xrceth.srq", Value::Hex(xrceth.shared_receive_queue.into(), 6))?;
     }
     if let Some(deth) = &headers.deth {
@@ -34,6 +36,7 @@ pub(super) fn walk<E>(roce: &Roce<'_>, each: Visitor<'_, E>) -> Result<(), E> {
         each("infiniband.deth.srcqp", Value::Hex(deth.source.value().into(), 8))?;
     }
     if let Some(feth) = &headers.feth {
+        each("rdmalab.feth.reserved", Value::Number(feth.reserved.into()))?;
         each("rdmalab.feth.selectivity", Value::Number(feth.selectivity.into()))?;
         each("rdmalab.feth.placement", Value::Number(feth.placement.into()))?;
     }
@@ -60,19 +63,23 @@ pub(super) fn walk<E>(roce: &Roce<'_>, each: Visitor<'_, E>) -> Result<(), E> {
     if let Some(ieth) = &headers.ieth {
         each("infiniband.ieth", Value::Bytes(&ieth.key.value().to_be_bytes()))?;
     }
+    if let Some(mad) = roce.mad() {
+        super::mad::walk(&mad, packet.payload, each)?;
+    }
     each("rdmalab.payload_length", Value::Number(roce.payload_length as u64))?;
     if let Some(icrc) = packet.icrc {
         each("infiniband.invariant.crc", Value::Hex(u32::from_be_bytes(icrc).into(), 8))?;
     }
     match roce.icrc {
-        Icrc::Right => each("rdmalab.icrc", Value::Text("ok")),
+        Icrc::Right => each("rdmalab.icrc", Value::Text("ok"))?,
         Icrc::Wrong { expected, found } => {
             each("rdmalab.icrc", Value::Text("bad"))?;
             each("rdmalab.icrc.expected", Value::Hex(expected.into(), 8))?;
-            each("rdmalab.icrc.found", Value::Hex(found.into(), 8))
+            each("rdmalab.icrc.found", Value::Hex(found.into(), 8))?;
         }
-        Icrc::Cut | Icrc::Broken => each("rdmalab.icrc", Value::Text("unknown")),
+        Icrc::Cut | Icrc::Broken => each("rdmalab.icrc", Value::Text("unknown"))?,
     }
+    roce.vcrc.map_or(Ok(()), |vcrc| super::carrier::vcrc(vcrc, each))
 }
 
 fn bth<E>(bth: &Bth, each: Visitor<'_, E>) -> Result<(), E> {

@@ -10,7 +10,7 @@ use crate::line::neighbor_target;
 pub(super) fn walk<E>(content: &Content<'_>, each: Visitor<'_, E>) -> Result<(), E> {
     match content {
         Content::Udp(header) => udp(header, each),
-        Content::Tcp { tcp: header, length } => tcp(header, *length, each),
+        Content::Tcp { tcp: header, length, .. } => tcp(header, *length, each),
         Content::Arp(packet) => arp(packet, each),
         Content::Icmp { icmp, .. } => {
             each("icmp.type", Value::Number(icmp.type_u8().into()))?;
@@ -37,6 +37,8 @@ pub(super) fn walk<E>(content: &Content<'_>, each: Visitor<'_, E>) -> Result<(),
             }
         }
         Content::Roce(_)
+        | Content::RawLink { .. }
+        | Content::Pause(_)
         | Content::Unknown
         | Content::Link(_)
         | Content::Ethertype { .. }

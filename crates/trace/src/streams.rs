@@ -1,0 +1,203 @@
+//! TCP connections followed through a capture, to find what iWARP says in them.
+//!
+//! [`Streams`] takes packets apart in their order and adds to each the start-up frames and FPDUs whose last byte
+//! it brought. Segments may come late, twice or overlapping; FPDUs may span segments and share them; the capture may
+//! have joined the conversation late or lost some of it. This is the only part of the crate whose memory depends on
+//! what a capture holds, and it has limits: [`MOST_CONNECTIONS`] connections, [`MOST_BYTES`] bytes together; beyond
+//! them those that were silent the longest are forgotten, and [`Streams::forgotten`] says how many.
+
+mod assembly;
+mod talk;
+mod unit;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use etherparse::TcpSlice;
+
+use crate::dissect::{Content, Dissection, Network};
+use crate::record::Record;
+use assembly::{Assembly, Piece};
+use talk::{Agreed, Talk};
+
+pub use assembly::MOST_HELD;
+pub use talk::MOST_SEARCHED;
+pub use unit::{Fpdu, IwarpUnit, StartUp};
+
+/// How many connections are followed at once.
+pub const MOST_CONNECTIONS: usize = 16_384;
+/// How many bytes are held at once for all of them.
+pub const MOST_BYTES: usize = 64 << 20;
+
+/// TCP connections being followed.
+#[derive(Debug, Default)]
+pub struct Streams {
+    connections: BTreeMap<Key, Connection>,
+    /// Who was last heard when; each connection stands here once.
+    heard: BTreeMap<u64, Key>,
+    clock: u64,
+    bytes: usize,
+    forgotten: u64,
+    given_up: u64,
+}
+
+/// Address and port.
+type End = (IpAddr, u16);
+/// Both ends of a connection, the lower one first.
+type Key = (End, End);
+
+#[derive(Debug)]
+struct Connection {
+    heard: u64,
+    /// From the lower end to the other, and back.
+    sides: [Option<Side>; 2],
+    is_foreign: bool,
+}
+
+#[derive(Debug)]
+struct Side {
+    assembly: Assembly,
+    talk: Talk,
+}
+
+impl Streams {
+    /// None yet.
+    pub fn new() -> Streams {
+        Streams::default()
+    }
+
+    /// Takes the next packet of a capture apart, iWARP included.
+    pub fn dissect<'a>(&mut self, record: &Record<'a>) -> Dissection<'a> {
+        let mut dissection = Dissection::of(record);
+        let units = match (&dissection.network, &dissection.content) {
+            (Some(network), Content::Tcp { tcp, length, .. }) => {
+                let (source, destination) = match network {
+                    Network::V4 { header, .. } => (IpAddr::V4(header.source), IpAddr::V4(header.destination)),
+                    Network::V6(header) => (IpAddr::V6(header.source), IpAddr::V6(header.destination)),
+                };
+                let ends = ((source, tcp.source_port()), (destination, tcp.destination_port()));
+                self.segment(ends, tcp, *length)
+            }
+            _ => return dissection,
+        };
+        dissection.add_iwarp(units);
+        dissection
+    }
+
+    /// How many connections were forgotten because of the limits: what came of them later was taken for the middle
+    /// of a conversation.
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// How often missing bytes were given up because [`MOST_HELD`] bytes behind them were held.
+    pub fn given_up(&self) -> u64 {
+        self.given_up
+    }
+
+    /// Bytes held now.
+    pub fn held_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn segment(&mut self, (from, to): (End, End), tcp: &TcpSlice<'_>, length: usize) -> Vec<IwarpUnit> {
+        let (key, side) = if from <= to { ((from, to), 0) } else { ((to, from), 1) };
+        let mut units = Vec::new();
+        // What says nothing of a connection that is not known need not be remembered.
+        if length == 0 && !tcp.syn() && !self.connections.contains_key(&key) {
+            return units;
+        }
+        self.clock += 1;
+        let connection = self.connections.entry(key).or_insert_with(|| Connection::new(self.clock));
+        self.heard.remove(&connection.heard);
+        connection.heard = self.clock;
+        self.heard.insert(self.clock, key);
+        let before = connection.held_bytes();
+        if connection.take(side, tcp, length, &mut units) {
+            self.given_up += 1;
+        }
+        self.bytes = (self.bytes + connection.held_bytes()).saturating_sub(before);
+        while self.connections.len() > MOST_CONNECTIONS || self.bytes > MOST_BYTES {
+            let Some((_, key)) = self.heard.pop_first() else { break };
+            let held = self.connections.remove(&key).map_or(0, |connection| connection.held_bytes());
+            self.bytes = self.bytes.saturating_sub(held);
+            self.forgotten += 1;
+        }
+        units
+    }
+}
+
+impl Connection {
+    fn new(heard: u64) -> Connection {
+        Connection { heard, sides: [None, None], is_foreign: false }
+    }
+
+    fn held_bytes(&self) -> usize {
+        let of = |side: &Side| side.assembly.held_bytes() + side.talk.held_bytes();
+        self.sides.iter().flatten().map(of).sum()
+    }
+
+    /// Takes a segment of one side. Says whether bytes were given up.
+    fn take(&mut self, side: usize, tcp: &TcpSlice<'_>, length: usize, units: &mut Vec<IwarpUnit>) -> bool {
+        let mut sequence = tcp.sequence_number();
+        if tcp.syn() {
+            sequence = sequence.wrapping_add(1);
+            self.begin(side, sequence, tcp.ack());
+        }
+        if self.is_foreign {
+            return false;
+        }
+        let [lower, upper] = &mut self.sides;
+        let (ours, theirs) = if side == 0 { (lower, upper) } else { (upper, lower) };
+        if tcp.ack()
+            && let Some(theirs) = theirs
+        {
+            theirs.assembly.acknowledge(tcp.acknowledgment_number());
+        }
+        if length == 0 {
+            return false;
+        }
+        let ours =
+            ours.get_or_insert_with(|| Side { assembly: Assembly::new(sequence), talk: Talk::new(false) });
+        let wishes = |side: &Side| side.talk.wishes;
+        let their_wishes = theirs.as_ref().and_then(wishes);
+        let Side { assembly, talk } = ours;
+        let they_are_iwarp = theirs.as_ref().is_some_and(|side| side.talk.is_iwarp());
+        let present = tcp.payload();
+        let present = present.get(..length).unwrap_or(present);
+        let gave_up = assembly.take(sequence, present, length, &mut |piece: Piece<'_>| {
+            let agreed = Agreed {
+                markers: their_wishes.is_some_and(|wishes| wishes.markers),
+                crc: [their_wishes, talk.wishes].iter().flatten().any(|wishes| wishes.crc),
+                is_iwarp: they_are_iwarp || talk.is_iwarp(),
+            };
+            talk.take(&piece, agreed, units);
+        });
+        // Neither direction of another protocol is of interest.
+        if talk.is_foreign() && !they_are_iwarp {
+            self.is_foreign = true;
+            self.sides = [None, None];
+        }
+        gave_up
+    }
+
+    /// A SYN: the connection begins, unless it is one that came twice.
+    fn begin(&mut self, side: usize, sequence: u32, is_answer: bool) {
+        let known =
+            |side: &Option<Side>| side.as_ref().is_some_and(|side| side.assembly.begins_with(sequence));
+        if self.sides.get(side).is_some_and(known) {
+            return;
+        }
+        let is_new = self.is_foreign || self.sides.get(side).is_some_and(Option::is_some);
+        if is_new && !is_answer {
+            // The ports are used again.
+            self.is_foreign = false;
+            self.sides = [None, None];
+        }
+        if let Some(side) = self.sides.get_mut(side)
+            && (side.is_none() || !is_answer)
+        {
+            *side = Some(Side { assembly: Assembly::new(sequence), talk: Talk::new(true) });
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! One direction of a TCP connection, put in order: every byte once, and told where bytes are missing.
+//!
+//! Segments may come late, twice, overlapping, or cut by the capture. What comes early is held, up to
+//! [`MOST_HELD`] bytes; when more would have to be, or when the other side has acknowledged what is not in the capture, the
+//! bytes in front are given up. The bytes that came first count where two segments differ.
+
+use std::collections::BTreeMap;
+
+/// How many bytes of one direction are held while bytes in front of them are missing.
+pub const MOST_HELD: usize = 1 << 20;
+/// How many segments are: each costs more than its bytes.
+const MOST_SEGMENTS: usize = 4096;
+
+/// What comes next in a stream.
+pub(super) enum Piece<'p> {
+    /// Bytes.
+    Bytes(&'p [u8]),
+    /// So many bytes that the capture does not have.
+    Gap(u64),
+}
+
+/// Where a direction stands, and what it holds.
+#[derive(Debug)]
+pub(super) struct Assembly {
+    /// Place in the stream of the next byte, counted from the first that was seen.
+    next: u64,
+    /// Its sequence number.
+    next_sequence: u32,
+    /// Highest acknowledgement of the other side, as place in the stream.
+    acknowledged: u64,
+    held: BTreeMap<u64, Held>,
+    held_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Held {
+    bytes: Vec<u8>,
+    /// Bytes behind these that the capture cut off.
+    cut: u64,
+}
+
+impl Assembly {
+    /// A direction whose next byte has this sequence number.
+    pub(super) fn new(next_sequence: u32) -> Assembly {
+        Assembly { next: 0, next_sequence, acknowledged: 0, held: BTreeMap::new(), held_bytes: 0 }
+    }
+
+    /// Whether nothing came yet and the first byte has this sequence number.
+    pub(super) fn begins_with(&self, sequence: u32) -> bool {
+        self.next == 0 && self.next_sequence == sequence
+    }
+
+    /// Bytes held.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// The other side has all bytes before this sequence number.
+    pub(super) fn acknowledge(&mut self, sequence: u32) {
+        if let Some(place) = self.place(sequence) {
+            self.acknowledged = self.acknowledged.max(place);
+        }
+    }
+
+    /// Takes a segment: the bytes that the capture has of it, and how long it was. Says whether bytes had to be
+    /// given up because too many are held.
+    pub(super) fn take(
+        &mut self,
+        sequence: u32,
+        bytes: &[u8],
+        length: usize,
+        each: &mut dyn FnMut(Piece<'_>),
+    ) -> bool {
+        let cut = length.saturating_sub(bytes.len()) as u64;
+        let (place, bytes) = match self.place(sequence) {
+            Some(place) => (place, bytes),
+            // It begins before the next byte, and perhaps before the first.
+            None => {
+                let old = self.next_sequence.wrapping_sub(sequence);
+                let Some(new) = (length as u64).checked_sub(u64::from(old)).filter(|new| *new > 0) else {
+                    return false;
+                };
+                let bytes = usize::try_from(old).ok().and_then(|old| bytes.get(old..)).unwrap_or_default();
+                self.pass(bytes, new.saturating_sub(bytes.len() as u64), each);
+                self.release(each);
+                return false;
+            }
+        };
+        if length == 0 {
+            return false;
+        }
+        if place == self.next {
+            self.pass(bytes, cut, each);
+        } else {
+            self.hold(place, bytes, cut);
+        }
+        self.release(each);
+        let mut gave_up = false;
+        while let Some((&first, _)) = self.held.first_key_value() {
+            let too_many = self.held_bytes > MOST_HELD || self.held.len() > MOST_SEGMENTS;
+            if !too_many && self.acknowledged <= self.next {
+                break;
+            }
+            gave_up |= too_many;
+            self.pass(&[], first.saturating_sub(self.next), each);
+            self.release(each);
+        }
+        gave_up
+    }
+
+    /// Where a sequence number is in the stream, unless it is before the next byte.
+    fn place(&self, sequence: u32) -> Option<u64> {
+        let ahead = sequence.wrapping_sub(self.next_sequence);
+        (ahead < 1 << 31).then(|| self.next.saturating_add(ahead.into()))
+    }
+
+    fn hold(&mut self, place: u64, bytes: &[u8], cut: u64) {
+        let known = self.held.get(&place);
+        if known.is_none_or(|known| known.bytes.len() < bytes.len()) {
+            self.held_bytes += bytes.len();
+            let old = self.held.insert(place, Held { bytes: bytes.to_vec(), cut });
+            self.held_bytes -= old.map_or(0, |old| old.bytes.len());
+        }
+    }
+
+    fn pass(&mut self, bytes: &[u8], gap: u64, each: &mut dyn FnMut(Piece<'_>)) {
+        if !bytes.is_empty() {
+            each(Piece::Bytes(bytes));
+        }
+        if gap > 0 {
+            each(Piece::Gap(gap));
+        }
+        let taken = gap.saturating_add(bytes.len() as u64);
+        self.next = self.next.saturating_add(taken);
+        // Sequence numbers go round.
+        self.next_sequence = self.next_sequence.wrapping_add(taken as u32);
+    }
+
+    /// Passes on what is held and no longer early.
+    fn release(&mut self, each: &mut dyn FnMut(Piece<'_>)) {
+        while let Some(entry) = self.held.first_entry() {
+            if *entry.key() > self.next {
+                return;
+            }
+            let (place, held) = entry.remove_entry();
+            self.held_bytes -= held.bytes.len();
+            let old = self.next - place;
+            let new = usize::try_from(old).ok().and_then(|old| held.bytes.get(old..)).unwrap_or_default();
+            let end = (held.bytes.len() as u64).saturating_add(held.cut);
+            let missing = end.saturating_sub(old).saturating_sub(new.len() as u64);
+            self.pass(new, missing, each);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes of segments, each with its sequence number; gaps as question marks.
+    fn together(first: u32, segments: &[(u32, &str)]) -> String {
+        let mut assembly = Assembly::new(first);
+        let mut text = String::new();
+        for (sequence, bytes) in segments {
+            assembly.take(*sequence, bytes.as_bytes(), bytes.len(), &mut |piece| match piece {
+                Piece::Bytes(bytes) => text.push_str(std::str::from_utf8(bytes).unwrap()),
+                Piece::Gap(length) => text.push_str(&"?".repeat(length as usize)),
+            });
+        }
+        text
+    }
+
+    #[test]
+    fn segments_come_in_any_order_twice_and_overlapping() {
+        assert_eq!(together(10, &[(10, "abc"), (13, "def")]), "abcdef");
+        assert_eq!(together(10, &[(13, "def"), (10, "abc")]), "abcdef");
+        assert_eq!(together(10, &[(10, "abc"), (10, "abc"), (9, "xabc"), (13, "d")]), "abcd");
+        assert_eq!(together(10, &[(10, "abc"), (11, "BCde"), (12, "CDEf")]), "abcdef");
+        assert_eq!(together(10, &[(14, "efg"), (12, "cdef"), (10, "abc")]), "abcdefg");
+        assert_eq!(together(10, &[(12, "c"), (12, "cde"), (10, "ab")]), "abcde");
+    }
+
+    #[test]
+    fn sequence_numbers_go_round() {
+        assert_eq!(together(u32::MAX - 1, &[(1, "def"), (u32::MAX - 1, "abc")]), "abcdef");
+    }
+
+    #[test]
+    fn bytes_cut_off_by_the_capture_are_a_gap() {
+        let mut assembly = Assembly::new(0);
+        let mut text = String::new();
+        let mut each = |piece: Piece<'_>| match piece {
+            Piece::Bytes(bytes) => text.push_str(std::str::from_utf8(bytes).unwrap()),
+            Piece::Gap(length) => text.push_str(&"?".repeat(length as usize)),
+        };
+        assembly.take(6, b"gh", 4, &mut each);
+        assembly.take(0, b"ab", 6, &mut each);
+        assembly.take(10, b"k", 1, &mut each);
+        // Not asked for again, but what is new of it counts.
+        assembly.take(8, b"ijkl", 4, &mut each);
+        assert_eq!(text, "ab????gh??kl");
+    }
+
+    #[test]
+    fn what_the_other_side_has_is_not_waited_for() {
+        let mut assembly = Assembly::new(0);
+        let mut seen = Vec::new();
+        assembly.take(4, b"e", 1, &mut |_| panic!("it is early"));
+        assembly.acknowledge(5);
+        assert!(!assembly.take(5, b"f", 1, &mut |piece| seen.push(match piece {
+            Piece::Bytes(bytes) => bytes.len() as i64,
+            Piece::Gap(length) => -(length as i64),
+        })));
+        assert_eq!(seen, [-4, 1, 1]);
+    }
+
+    #[test]
+    fn no_more_than_the_limit_is_held() {
+        let mut assembly = Assembly::new(0);
+        let block = vec![0; 1 << 16];
+        let (mut gaps, mut gave_up) = (0, 0);
+        // Every second block is missing.
+        for index in 1..200_u32 {
+            let sequence = index << 17;
+            let given = assembly.take(sequence, &block, block.len(), &mut |piece| {
+                gaps += usize::from(matches!(piece, Piece::Gap(_)));
+            });
+            gave_up += usize::from(given);
+            assert!(assembly.held_bytes() <= MOST_HELD);
+        }
+        assert!(gave_up > 150 && gaps >= gave_up, "{gave_up} {gaps}");
+        // Segments of one byte are counted as well.
+        let mut assembly = Assembly::new(0);
+        for index in 1..100_000_u32 {
+            assembly.take(index * 2, b"x", 1, &mut |_| ());
+            assert!(assembly.held.len() <= MOST_SEGMENTS + 1);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! One direction of a connection that is iWARP's, or may be: from bytes in order to start-up frames and FPDUs.
+//!
+//! A direction that the capture has from its start is iWARP's if it begins with a start-up frame of MPA. One that
+//! the capture joins later is iWARP's once FPDUs are found in it beyond doubt, and so is searched one whose bytes
+//! have a gap. Never holds more than [`MOST_SEARCHED`] bytes and one FPDU.
+
+use rdmalab_wire::iwarp::{Event, Framer, Framing, Header, Marker, MpaFrame, MpaKind};
+use rdmalab_wire::iwarp::{Probe, probe, resynchronize};
+
+use super::assembly::Piece;
+use super::unit::{Fpdu, IwarpUnit, StartUp};
+
+/// How many bytes are searched for FPDUs before a direction of unknown protocol is taken for another protocol's.
+pub const MOST_SEARCHED: usize = 256 * 1024;
+/// FPDUs in a row that make no sense before they are taken for something else.
+const NONSENSE: usize = 4;
+/// Places that are looked at closely, at most, in one search among markers.
+const MOST_CANDIDATES: usize = 256;
+/// FPDUs without a CRC that must follow one another to be believed.
+const CHAIN: usize = 3;
+
+/// What one direction knows of the other, and of both.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Agreed {
+    /// The receiver asked for markers.
+    pub(super) markers: bool,
+    /// One of them asked for CRCs.
+    pub(super) crc: bool,
+    /// One of the two directions is known to be iWARP's.
+    pub(super) is_iwarp: bool,
+}
+
+/// What a start-up frame asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wishes {
+    pub(super) markers: bool,
+    pub(super) crc: bool,
+}
+
+/// One direction.
+#[derive(Debug)]
+pub(super) struct Talk {
+    stage: Stage,
+    /// Whether the first byte seen is the first there is.
+    from_start: bool,
+    /// Place of the next byte, behind the start-up frame or else behind the first byte known.
+    position: u64,
+    /// Whether `position` counts from the start-up frame.
+    position_is_known: bool,
+    pub(super) wishes: Option<Wishes>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// It may be a start-up frame; the bytes so far.
+    Opening(Vec<u8>),
+    /// FPDUs, one behind the other. The framer is there once one has begun.
+    Framing(Option<Box<Progress>>),
+    /// Somewhere in these bytes FPDUs may begin.
+    Searching { buffer: Vec<u8>, next_try: usize },
+    /// Another protocol.
+    Foreign,
+}
+
+/// The FPDU under way.
+#[derive(Debug)]
+struct Progress {
+    framer: Framer,
+    ulpdu: Vec<u8>,
+    markers: Vec<Marker>,
+    /// How many FPDUs in a row made no sense.
+    nonsense: usize,
+}
+
+impl Talk {
+    pub(super) fn new(from_start: bool) -> Talk {
+        Talk {
+            stage: Stage::Opening(Vec::new()),
+            from_start,
+            position: 0,
+            position_is_known: false,
+            wishes: None,
+        }
+    }
+
+    /// Whether nobody need look at this direction any more.
+    pub(super) fn is_foreign(&self) -> bool {
+        matches!(self.stage, Stage::Foreign)
+    }
+
+    pub(super) fn is_iwarp(&self) -> bool {
+        self.wishes.is_some() || matches!(self.stage, Stage::Framing(_))
+    }
+
+    /// Bytes held.
+    pub(super) fn held_bytes(&self) -> usize {
+        match &self.stage {
+            Stage::Opening(buffer) | Stage::Searching { buffer, .. } => buffer.len(),
+            Stage::Framing(Some(progress)) => progress.ulpdu.len(),
+            Stage::Framing(None) | Stage::Foreign => 0,
+        }
+    }
+
+    /// Takes what comes next; adds what is whole now to `units`.
+    pub(super) fn take(&mut self, piece: &Piece<'_>, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
+        match piece {
+            Piece::Bytes(bytes) => self.bytes(bytes, agreed, units),
+            Piece::Gap(length) => self.gap(*length, agreed, units),
+        }
+    }
+
+    fn gap(&mut self, length: u64, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
+        if self.is_foreign() {
+            return;
+        }
+        if agreed.is_iwarp {
+            units.push(IwarpUnit::Gap(length));
+        }
+        let held = self.held_bytes() as u64;
+        self.position = match &self.stage {
+            Stage::Framing(Some(progress)) => progress.framer.position(),
+            Stage::Framing(None) => self.position,
+            _ => self.position.saturating_add(held),
+        }
+        .saturating_add(length);
+        self.stage = Stage::Searching { buffer: Vec::new(), next_try: 0 };
+    }
+
+    fn bytes(&mut self, bytes: &[u8], agreed: Agreed, units: &mut Vec<IwarpUnit>) {
+        match &mut self.stage {
+            Stage::Foreign => {}
+            Stage::Opening(buffer) => {
+                buffer.extend_from_slice(bytes);
+                let buffer = std::mem::take(buffer);
+                self.open(buffer, agreed, units);
+            }
+            Stage::Framing(_) => self.frame(bytes, agreed, units),
+            Stage::Searching { buffer, .. } => {
+                buffer.extend_from_slice(bytes);
+                self.search(agreed, units);
+            }
+        }
+    }
+
+    fn open(&mut self, buffer: Vec<u8>, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
+        match MpaFrame::parse(&buffer) {
+            Ok(None) => self.stage = Stage::Opening(buffer),
+            Ok(Some((frame, length))) => {
+                self.wishes = Some(Wishes { markers: frame.markers, crc: frame.crc });
+                self.stage = Stage::Framing(None);
+                self.position_is_known = true;
+                let rest = buffer.get(length..).unwrap_or_default();
+                let bytes = buffer.get(..length).unwrap_or_default().to_vec();
+                units.push(IwarpUnit::StartUp(StartUp { bytes }));
+                self.frame(rest, Agreed { is_iwarp: true, ..agreed }, units);
+            }
+            Err(_)
+                if [MpaKind::Request, MpaKind::Reply].iter().any(|kind| buffer.starts_with(kind.key())) =>
+            {
+                // Where it ends is not to be known.
+                let bytes = buffer.get(..MpaFrame::MAX_LENGTH).unwrap_or(&buffer).to_vec();
+                self.wishes = Some(Wishes { markers: false, crc: false });
+                self.position = buffer.len() as u64;
+                self.stage = Stage::Searching { buffer: Vec::new(), next_try: 0 };
+                units.push(IwarpUnit::StartUp(StartUp { bytes }));
+            }
+            Err(_) if self.from_start && !agreed.is_iwarp => self.stage = Stage::Foreign,
+            Err(_) => {
+                self.stage = Stage::Searching { buffer, next_try: 0 };
+                self.search(agreed, units);
+            }
+        }
+    }
+
+    fn frame(&mut self, mut piece: &[u8], agreed: Agreed, units: &mut Vec<IwarpUnit>) {
+        if piece.is_empty() {
+            return;
+        }
+        let Stage::Framing(progress) = &mut self.stage else { return };
+        let progress = progress.get_or_insert_with(|| {
+            // Computed even where nobody asked for it, to tell the absent from the wrong.
+            let framing = Framing { markers: agreed.markers, crc: true };
+            let framer = Framer::at(self.position, framing);
+            Box::new(Progress { framer, ulpdu: Vec::new(), markers: Vec::new(), nonsense: 0 })
+        });
+        while let Some(event) = progress.framer.next_event(&mut piece) {
+            match event {
+                Event::Marker(marker) => progress.markers.push(marker),
+                Event::Head(head) => {
+                    progress.ulpdu.clear();
+                    progress.ulpdu.extend_from_slice(head.header_bytes());
+                }
+                Event::Payload(bytes) => progress.ulpdu.extend_from_slice(bytes),
+                Event::End(end) => {
+                    let fpdu = Fpdu {
+                        position: end.position,
+                        ulpdu: std::mem::take(&mut progress.ulpdu),
+                        pad: end.pad().to_vec(),
+                        markers: std::mem::take(&mut progress.markers),
+                        length: end.length,
+                        crc: end.crc,
+                        crc_agreed: agreed.crc,
+                    };
+                    let makes_sense =
+                        fpdu.is_ready_to_receive() || fpdu.crc.is_right() || is_sane(&fpdu.ulpdu);
+                    progress.nonsense = if makes_sense { 0 } else { progress.nonsense + 1 };
+                    let is_lost = progress.nonsense >= NONSENSE;
+                    self.position = progress.framer.position();
+                    units.push(IwarpUnit::Fpdu(fpdu));
+                    if is_lost {
+                        self.stage = Stage::Searching { buffer: piece.to_vec(), next_try: 0 };
+                        return self.search(agreed, units);
+                    }
+                }
+            }
+        }
+    }
+
+    fn search(&mut self, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
+        let Stage::Searching { buffer, next_try } = &mut self.stage else { return };
+        if buffer.len() < *next_try || buffer.is_empty() {
+            return;
+        }
+        let found = match (agreed.markers, self.position_is_known) {
+            (false, _) => resynchronize(buffer),
+            (true, true) => resynchronize_among_markers(buffer, self.position),
+            // Where markers stand is not known without the start.
+            (true, false) => None,
+        };
+        if let Some(start) = found {
+            let buffer = std::mem::take(buffer);
+            self.position = self.position.saturating_add(start as u64);
+            self.stage = Stage::Framing(None);
+            return self.frame(buffer.get(start..).unwrap_or_default(), agreed, units);
+        }
+        // So that all searches together take a time that is a multiple of the bytes.
+        *next_try = buffer.len() + buffer.len() / 4;
+        if buffer.len() > MOST_SEARCHED {
+            if !agreed.is_iwarp {
+                self.stage = Stage::Foreign;
+                return;
+            }
+            let old = buffer.len() - MOST_SEARCHED / 2;
+            buffer.drain(..old);
+            *next_try = MOST_SEARCHED;
+            self.position = self.position.saturating_add(old as u64);
+        }
+    }
+}
+
+/// Whether the bytes of a ULPDU begin with a header that a sender may have meant.
+fn is_sane(ulpdu: &[u8]) -> bool {
+    Header::parse(ulpdu).is_ok_and(|header| header.ddp_version == 1 && header.rdmap_version == 1)
+}
+
+/// As `resynchronize`, in bytes that begin at this place of a stream with markers.
+fn resynchronize_among_markers(bytes: &[u8], position: u64) -> Option<usize> {
+    let first = (position.wrapping_neg() & 0b11) as usize;
+    let starts = (first..bytes.len()).step_by(4).filter(|start| {
+        // Behind the length, and behind the marker where there is one.
+        let at = |front: usize| bytes.get(*start + front..).is_some_and(is_sane);
+        at(2) || at(6)
+    });
+    starts.take(MOST_CANDIDATES).find(|start| {
+        let mut at = *start;
+        for _ in 0..CHAIN {
+            let place = position.saturating_add(at as u64);
+            match probe(bytes.get(at..).unwrap_or_default(), place, true) {
+                Probe::Proven { .. } => return true,
+                Probe::Plausible { length } => at += length,
+                Probe::No | Probe::NeedMore { .. } => return false,
+            }
+        }
+        true
+    })
+}

@@ -16,6 +16,8 @@ pub const MOST_SEARCHED: usize = 256 * 1024;
 const NONSENSE: usize = 4;
 /// Places that are looked at closely, at most, in one search among markers.
 const MOST_CANDIDATES: usize = 256;
+/// Searches in one place that are made as bytes come.
+const QUICK_TRIES: usize = 16;
 /// FPDUs without a CRC that must follow one another to be believed.
 const CHAIN: usize = 3;
 
@@ -57,9 +59,33 @@ enum Stage {
     /// FPDUs, one behind the other. The framer is there once one has begun.
     Framing(Option<Box<Progress>>),
     /// Somewhere in these bytes FPDUs may begin.
-    Searching { buffer: Vec<u8>, next_try: usize },
+    Searching(Search),
     /// Another protocol.
     Foreign,
+}
+
+/// A search for FPDUs.
+#[derive(Debug, Default)]
+struct Search {
+    buffer: Vec<u8>,
+    /// How often it was in vain.
+    tries: usize,
+    /// How many bytes there must be for the next one.
+    next_try: usize,
+}
+
+impl Search {
+    fn of(buffer: Vec<u8>) -> Search {
+        Search { buffer, ..Search::default() }
+    }
+
+    /// The first few tries are made as bytes come, later ones so that all together take a time that is a multiple of the
+    /// bytes.
+    fn put_off(&mut self) {
+        self.tries += 1;
+        let more = if self.tries < QUICK_TRIES { 0 } else { self.buffer.len() / 4 };
+        self.next_try = self.buffer.len() + more;
+    }
 }
 
 /// The FPDU under way.
@@ -95,7 +121,7 @@ impl Talk {
     /// Bytes held.
     pub(super) fn held_bytes(&self) -> usize {
         match &self.stage {
-            Stage::Opening(buffer) | Stage::Searching { buffer, .. } => buffer.len(),
+            Stage::Opening(buffer) | Stage::Searching(Search { buffer, .. }) => buffer.len(),
             Stage::Framing(Some(progress)) => progress.ulpdu.len(),
             Stage::Framing(None) | Stage::Foreign => 0,
         }
@@ -123,7 +149,7 @@ impl Talk {
             _ => self.position.saturating_add(held),
         }
         .saturating_add(length);
-        self.stage = Stage::Searching { buffer: Vec::new(), next_try: 0 };
+        self.stage = Stage::Searching(Search::default());
     }
 
     fn bytes(&mut self, bytes: &[u8], agreed: Agreed, units: &mut Vec<IwarpUnit>) {
@@ -135,8 +161,8 @@ impl Talk {
                 self.open(buffer, agreed, units);
             }
             Stage::Framing(_) => self.frame(bytes, agreed, units),
-            Stage::Searching { buffer, .. } => {
-                buffer.extend_from_slice(bytes);
+            Stage::Searching(search) => {
+                search.buffer.extend_from_slice(bytes);
                 self.search(agreed, units);
             }
         }
@@ -161,12 +187,12 @@ impl Talk {
                 let bytes = buffer.get(..MpaFrame::MAX_LENGTH).unwrap_or(&buffer).to_vec();
                 self.wishes = Some(Wishes { markers: false, crc: false });
                 self.position = buffer.len() as u64;
-                self.stage = Stage::Searching { buffer: Vec::new(), next_try: 0 };
+                self.stage = Stage::Searching(Search::default());
                 units.push(IwarpUnit::StartUp(StartUp { bytes }));
             }
             Err(_) if self.from_start && !agreed.is_iwarp => self.stage = Stage::Foreign,
             Err(_) => {
-                self.stage = Stage::Searching { buffer, next_try: 0 };
+                self.stage = Stage::Searching(Search::of(buffer));
                 self.search(agreed, units);
             }
         }
@@ -208,7 +234,7 @@ impl Talk {
                     self.position = progress.framer.position();
                     units.push(IwarpUnit::Fpdu(fpdu));
                     if is_lost {
-                        self.stage = Stage::Searching { buffer: piece.to_vec(), next_try: 0 };
+                        self.stage = Stage::Searching(Search::of(piece.to_vec()));
                         return self.search(agreed, units);
                     }
                 }
@@ -217,8 +243,9 @@ impl Talk {
     }
 
     fn search(&mut self, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
-        let Stage::Searching { buffer, next_try } = &mut self.stage else { return };
-        if buffer.len() < *next_try || buffer.is_empty() {
+        let Stage::Searching(search) = &mut self.stage else { return };
+        let buffer = &mut search.buffer;
+        if buffer.len() < search.next_try || buffer.is_empty() {
             return;
         }
         let found = match (agreed.markers, self.position_is_known) {
@@ -233,8 +260,6 @@ impl Talk {
             self.stage = Stage::Framing(None);
             return self.frame(buffer.get(start..).unwrap_or_default(), agreed, units);
         }
-        // So that all searches together take a time that is a multiple of the bytes.
-        *next_try = buffer.len() + buffer.len() / 4;
         if buffer.len() > MOST_SEARCHED {
             if !agreed.is_iwarp {
                 self.stage = Stage::Foreign;
@@ -242,9 +267,9 @@ impl Talk {
             }
             let old = buffer.len() - MOST_SEARCHED / 2;
             buffer.drain(..old);
-            *next_try = MOST_SEARCHED;
             self.position = self.position.saturating_add(old as u64);
         }
+        search.put_off();
     }
 }
 

@@ -5,6 +5,7 @@
 //! whatever the command line says.
 #![forbid(unsafe_code)]
 
+mod craft;
 mod demo;
 mod dump;
 mod outcome;
@@ -27,9 +28,10 @@ struct CommandLine {
 const EXIT_CODES: &str =
     "Exit codes: 0 fine, 1 the peer or the check failed, 2 wrong usage or unreadable input.";
 
-/// What Demo and Dump are is said at their options.
+/// What Craft, Demo and Dump are is said at their options.
 #[derive(Subcommand)]
 enum Command {
+    Craft(craft::Options),
     Demo(demo::Options),
     Dump(dump::Options),
     /// Speak ibv_rc_pingpong with a real or emulated peer
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         }
     };
     let result = match command {
+        Command::Craft(options) => craft::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::Dump(options) => dump::run(&options),
         Command::Pingpong(options) => pingpong::run(&options),

@@ -16,7 +16,10 @@ fn message_name(attribute: u16) -> Option<&'static str> {
     CmMessage::decode(attribute, &[0; mad::DATA_LENGTH]).map(|message| message.name())
 }
 
-const ATTRIBUTES: core::ops::RangeInclusive<u16> = 0x10..=0x1a;
+/// The attributes of communication management.
+fn attributes() -> impl Iterator<Item = u16> {
+    0x10..=0x1a
+}
 
 /// The 256 bytes that a table describes.
 pub(crate) fn encode(table: &Table) -> Result<Vec<u8>, String> {
@@ -24,9 +27,9 @@ pub(crate) fn encode(table: &Table) -> Result<Vec<u8>, String> {
     let mut given = Vec::new();
     flatten("", table, &mut given);
     if let Some(Toml::String(name)) = table.get("message") {
-        let attribute = ATTRIBUTES.find(|attribute| message_name(*attribute) == Some(name));
+        let attribute = attributes().find(|attribute| message_name(*attribute) == Some(name));
         let attribute = attribute.ok_or_else(|| {
-            let names: Vec<_> = ATTRIBUTES.filter_map(message_name).collect();
+            let names: Vec<_> = attributes().filter_map(message_name).collect();
             format!("mad.message {name:?} is none of {}", names.join(", "))
         })?;
         for (field, value) in [

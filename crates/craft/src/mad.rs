@@ -45,10 +45,10 @@ pub(crate) fn encode(table: &Table) -> Result<Vec<u8>, String> {
     let given = given.into_iter().filter(|(name, _)| name != "message");
     // What the fields of a header are called depends on others: the attribute, then the service.
     let (late, early): (Vec<_>, Vec<_>) = given.partition(|(name, _)| name.starts_with("ip_cm."));
-    let (header, body): (Vec<_>, Vec<_>) =
-        early.into_iter().partition(|(name, _)| MadHeader::FIELDS.iter().any(|field| field.name == name));
+    let (header, body): (Vec<_>, Vec<_>) = early.into_iter().partition(|(name, _)| is_of_header(name));
     for (name, value) in header {
-        set(MadHeader::FIELDS, 0, &name, value, &mut bytes)?;
+        let name = name.strip_prefix("header.").unwrap_or(&name);
+        set(MadHeader::FIELDS, 0, name, value, &mut bytes)?;
     }
     for (name, value) in body {
         let fields = RawMad::parse(&bytes).message().map(|message| message.fields());
@@ -63,6 +63,14 @@ pub(crate) fn encode(table: &Table) -> Result<Vec<u8>, String> {
         }
     }
     Ok(bytes)
+}
+
+/// Names that both the common header and messages have; `header.` in front of them means the header's.
+const IN_BOTH: [&str; 2] = ["status", "reserved"];
+
+fn is_of_header(name: &str) -> bool {
+    let in_header = |name: &str| MadHeader::FIELDS.iter().any(|field| field.name == name);
+    name.starts_with("header.") || in_header(name) && !IN_BOTH.contains(&name)
 }
 
 /// A field of nothing, to take the rest of one from.
@@ -91,20 +99,21 @@ pub(crate) fn describe(bytes: &[u8]) -> Option<Table> {
             "attribute_id" => u64::from(message.attribute_id()),
             _ => 0,
         };
-        insert(&mut table, field, 0, bytes, implied);
+        let part = if IN_BOTH.contains(&field.name) { "header." } else { "" };
+        insert(&mut table, part, field, 0, bytes, implied);
     }
     let ip_cm = ip_cm(bytes);
     for field in message.fields().iter().filter(|field| ip_cm.is_none() || field.name != "private_data") {
-        insert(&mut table, field, MadHeader::LENGTH, bytes, 0);
+        insert(&mut table, "", field, MadHeader::LENGTH, bytes, 0);
     }
     // The first of the group is the header as a whole.
     for field in ip_cm.iter().flat_map(|group| group.fields.iter()).filter(|field| field.name != "ip_cm") {
-        insert(&mut table, field, ip_cm.map_or(0, |group| group.base), bytes, 0);
+        insert(&mut table, "", field, ip_cm.map_or(0, |group| group.base), bytes, 0);
     }
     (encode(&table).ok()? == bytes).then_some(table)
 }
 
-fn insert(table: &mut Table, field: &Field, base: usize, bytes: &[u8], implied: u64) {
+fn insert(table: &mut Table, part: &str, field: &Field, base: usize, bytes: &[u8], implied: u64) {
     let Some(slice) = bytes.get(base..).and_then(|bytes| field.slice(bytes)) else { return };
     let value = match bytes.get(base..).and_then(|bytes| field.value(bytes)) {
         Some(number) if !matches!(field.form, Form::Ipv4 | Form::Ipv6) => {
@@ -124,8 +133,9 @@ fn insert(table: &mut Table, field: &Field, base: usize, bytes: &[u8], implied: 
             Toml::String(text(field, slice, used))
         }
     };
-    let (table, name) = match field.name.split_once('.') {
-        None => (table, field.name),
+    let name = format!("{part}{}", field.name);
+    let (table, name) = match name.split_once('.') {
+        None => (table, &*name),
         Some((part, name)) => {
             let entry = table.entry(part.to_owned()).or_insert_with(|| Toml::Table(Table::new()));
             let Toml::Table(table) = entry else { return };

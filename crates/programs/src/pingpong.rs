@@ -1,6 +1,6 @@
 //! `ibv_rc_pingpong`: two sides send a message to and fro.
 //!
-//! First the two tell each other their queue pairs over TCP ([`hello`]). Then the client sends, the server answers each
+//! First the two tell each other their queue pairs over TCP (`hello`). Then the client sends, the server answers each
 //! message that it got with a message of its own, and both count until all rounds are done. Either side may be the real
 //! program: what it asks of the data with `-c` holds for what we send, and we check every byte that comes back.
 
@@ -41,6 +41,8 @@ pub struct Options {
     pub check: bool,
     /// Where our PSNs begin.
     pub first_psn: u32,
+    /// How long the peer must have been quiet before we leave: until then, acknowledgements that it lost are repeated.
+    pub linger: Duration,
     /// How long to wait for the peer to connect, and for each next message; for ever, if not given.
     pub patience: Option<Duration>,
 }
@@ -56,6 +58,7 @@ impl Default for Options {
             gid_index: None,
             check: false,
             first_psn: 0,
+            linger: Duration::from_millis(150),
             patience: Some(Duration::from_secs(60)),
         }
     }
@@ -94,7 +97,9 @@ pub fn serve(
     ours.connect(&local, &remote)?;
     hello::write(&mut stream, &local)?;
     hello::wait_for_done(&mut stream)?;
-    ours.play(exchange::Role::Server)
+    let report = ours.play(exchange::Role::Server)?;
+    linger(device, options.linger);
+    Ok(report)
 }
 
 /// Plays the client: connects to a server and begins.
@@ -114,7 +119,24 @@ pub fn connect(
     tell(Step::Remote(remote));
     ours.connect(&local, &remote)?;
     hello::say_done(&mut stream)?;
-    ours.play(exchange::Role::Client)
+    let report = ours.play(exchange::Role::Client)?;
+    linger(device, options.linger);
+    Ok(report)
+}
+
+/// Stays, with the queue pair, until nothing has come for a while: the peer may not know yet that all its messages arrived.
+fn linger(device: &Device, quiet: Duration) {
+    /// In the end the peer has to see for itself.
+    const MOST: u32 = 10;
+    let mut seen = device.counters().rcvd_pkts;
+    for _ in 0..MOST {
+        std::thread::sleep(quiet);
+        let now = device.counters().rcvd_pkts;
+        if now == seen {
+            return;
+        }
+        seen = now;
+    }
 }
 
 /// The address of our queue pair: the one asked for, or the first of the peer's family that is not link-local.

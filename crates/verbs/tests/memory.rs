@@ -25,7 +25,7 @@ proptest! {
         reads in prop::collection::vec((0usize..SIZE + 4, 0usize..SIZE), 1..12),
     ) {
         for memory in memories() {
-            let mut model = vec![0u8; SIZE];
+            let mut model = [0u8; SIZE];
             for (offset, data) in &writes {
                 let result = memory.write(*offset, data);
                 if offset + data.len() <= SIZE {

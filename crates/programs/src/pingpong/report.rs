@@ -11,6 +11,8 @@ pub struct Report {
     pub size: u32,
     /// From the first request to the last completion.
     pub time: Duration,
+    /// The acknowledgement of our last message never came: the peer, done with its own part, had left.
+    pub unacknowledged: bool,
 }
 
 impl std::fmt::Display for Report {

@@ -72,8 +72,12 @@ impl Responder {
             Body::CompareSwap(atomic) | Body::FetchAdd(atomic) => {
                 self.replay_atomic(packet.bth.psn, atomic, operation(&packet.body, atomic))
             }
+            // Only where it is asked for, as the end of every repetition does. Linux rxe, which goes back packet by packet,
+            // can stop for good when an acknowledgement runs ahead of what it has sent again.
             _ => {
-                self.acknowledge();
+                if packet.bth.ack_request {
+                    self.acknowledge();
+                }
                 return;
             }
         };

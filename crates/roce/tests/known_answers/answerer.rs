@@ -154,6 +154,18 @@ impl Answerer {
         }
     }
 
+    /// Whether a request is a repeated SEND or WRITE that asks for no acknowledgement, and `next` is rxe's for it.
+    pub fn is_acknowledged_by_rxe_alone(&self, request: &Heard, next: Option<&Heard>) -> bool {
+        let packet = request.packet();
+        let is_quiet = packet.bth.psn.distance(self.expected) < 0 && !packet.bth.ack_request;
+        let acknowledges = |next: &Heard| {
+            let next = next.packet();
+            matches!(next.body, Body::Acknowledge(aeth) if matches!(aeth.syndrome, Syndrome::Ack { .. }))
+                && next.bth.psn == self.expected.sub(1)
+        };
+        is_quiet && next.is_some_and(acknowledges)
+    }
+
     /// Our answers to a request.
     pub fn feed(&mut self, request: &Heard) -> Vec<Heard> {
         let bytes = for_queue_pair(request, self.queue_pair, |body| match body {

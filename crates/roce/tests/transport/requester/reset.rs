@@ -88,7 +88,7 @@ fn requests_of_the_former_life_change_nothing() {
     t.receive(4000);
     t.expect_untouched(1024);
     // They lie in front of the expected PSN: duplicates, which are acknowledged and not carried out.
-    t.deliver(send_middle(1, 1024));
+    t.deliver(send_middle(1, 1024).ackreq());
     t.expect("ACKNOWLEDGE psn=4095 ack msn=0");
     t.deliver(write_only(2, 2048, 8));
     t.expect("ACKNOWLEDGE psn=4095 ack msn=0");

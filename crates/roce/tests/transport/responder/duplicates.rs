@@ -52,13 +52,27 @@ fn a_duplicate_is_answered_with_the_newest_acknowledgement() {
 }
 
 #[test]
-fn a_duplicate_within_an_unfinished_message_is_acknowledged_up_to_where_it_came() {
+fn a_duplicate_within_an_unfinished_message_that_asks_is_acknowledged_up_to_where_it_came() {
+    let mut t = Script::new();
+    t.receive(4096);
+    t.deliver(send_first(0, 1024));
+    t.deliver(send_middle(1, 1024));
+    t.deliver(send_first(0, 1024).ackreq());
+    t.expect("ACKNOWLEDGE psn=1 ack msn=0");
+    t.deliver(send_last(2, 10));
+    t.expect("ACKNOWLEDGE psn=2 ack msn=1");
+    t.expect_received(100, 2058);
+}
+
+#[test]
+fn a_duplicate_that_does_not_ask_is_not_acknowledged() {
     let mut t = Script::new();
     t.receive(4096);
     t.deliver(send_first(0, 1024));
     t.deliver(send_middle(1, 1024));
     t.deliver(send_first(0, 1024));
-    t.expect("ACKNOWLEDGE psn=1 ack msn=0");
+    t.deliver(send_middle(1, 1024));
+    t.expect_nothing();
     t.deliver(send_last(2, 10));
     t.expect("ACKNOWLEDGE psn=2 ack msn=1");
     t.expect_received(100, 2058);

@@ -120,6 +120,17 @@ impl Tcp {
         }
     }
 
+    /// Streams that the application closed and whose peer has not confirmed all that was sent.
+    pub(crate) fn unfinished(&self, stack: &Stack) -> usize {
+        let nobodys = self.streams.values().filter(|stream| stream.owner == Owner::Nobody);
+        nobodys
+            .filter(|stream| {
+                let state = stack.sockets.get::<Socket<'_>>(stream.handle).state();
+                matches!(state, State::FinWait1 | State::Closing | State::LastAck)
+            })
+            .count()
+    }
+
     /// The connection to this listener that has waited longest.
     pub(crate) fn accept(&mut self, stack: &mut Stack, id: ListenerId) -> Option<StreamId> {
         for (stream_id, stream) in &mut self.streams {

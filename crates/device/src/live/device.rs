@@ -23,6 +23,9 @@ use super::{Inner, Shared, engine};
 use crate::adapter::{Adapter, AdapterConfig};
 use crate::recorder::Recorder;
 
+/// How long a device that is closed waits for its TCP peers to confirm what was sent to them.
+const PARTING: Duration = Duration::from_millis(500);
+
 /// What a device on a TAP device is made with.
 pub struct TapConfig {
     /// The TAP device; made if it does not exist.
@@ -138,6 +141,9 @@ impl Device {
     }
 
     fn stop(&mut self) {
+        // What was written to streams before they were dropped should still arrive.
+        let finished = |adapter: &mut Adapter| (adapter.host.unfinished_streams() == 0).then_some(());
+        let _ = self.shared.wait(Some(PARTING), finished);
         self.shared.lock().stop = true;
         self.shared.waker.wake();
         if let Some(thread) = self.thread.take() {

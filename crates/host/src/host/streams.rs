@@ -70,6 +70,12 @@ impl Host {
         self.tcp.close(&mut self.stack, id)
     }
 
+    /// Closed streams whose peer has not confirmed all that was sent: as long as there are some, a host that stops
+    /// loses data.
+    pub fn unfinished_streams(&self) -> usize {
+        self.tcp.unfinished(&self.stack)
+    }
+
     /// Resets the connection and lets go of the stream; what was written may not arrive.
     pub fn abort(&mut self, id: StreamId) -> Result<(), StreamError> {
         self.tcp.abort(&mut self.stack, id)

@@ -279,8 +279,10 @@ fn what_was_written_before_close_arrives() {
     let (client, server) = open(&mut link, B4);
     let data = pattern(50_000, 9);
     assert_eq!(link.a.write(client, &data), Ok(data.len()));
+    assert_eq!(link.a.unfinished_streams(), 0, "it is not closed");
     link.a.close(client).unwrap();
     assert_eq!(link.a.stream_state(client), None);
+    assert_eq!(link.a.unfinished_streams(), 1);
     let mut arrived = Vec::new();
     let done = link.run(30 * SECOND, |link| {
         let mut into = [0; 4096];
@@ -294,6 +296,7 @@ fn what_was_written_before_close_arrives() {
     });
     assert!(done && arrived == data);
     assert_eq!(link.b.stream_state(server), Some(StreamState::PeerFinished));
+    assert!(link.run(link.now + SECOND, |link| link.a.unfinished_streams() == 0));
 }
 
 #[test]

@@ -3,8 +3,11 @@
 //! [`Reader`] reads pcap and pcapng from any stream, [`Writer`] writes pcapng. [`Dissection`] takes a packet
 //! apart, [`Line`] prints it on one line, [`Json`] as one object; [`dump`] does so with a whole capture.
 //!
+//! A packet alone does not tell what of iWARP is in it; [`Streams`] follows TCP connections through a capture and does.
+//! Fields have Wireshark's names; `FIELDS.md` lists those that are ours, `DIFFERENCES.md` where values are.
+//!
 //! This crate never touches a network, never reads a clock, and never panics, whatever bytes a file holds.
-//! Memory does not grow with the size of a capture.
+//! Memory does not grow with the size of a capture, but for the TCP connections being followed, which have a limit.
 //!
 //! ```
 //! use rdmalab_trace::{Direction, DumpOptions, Entry, Writer, dump};

@@ -46,7 +46,10 @@ pub enum Icrc {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vcrc {
     /// It is what it should be.
-    Right,
+    Right {
+        /// What stands there.
+        found: u16,
+    },
     /// It is not.
     Wrong {
         /// What the bytes of the packet ask for.
@@ -109,8 +112,7 @@ impl<'a> Pass<'_, 'a> {
             (of_icrc(carried.verify_icrc()), None)
         };
         let vcrc = match (&carried.carrier, carried.verify_vcrc()) {
-            (Carrier::Native(..), Some(verdict)) => Some(of_vcrc(verdict)),
-            (Carrier::Native(..), None) => Some(Vcrc::Absent),
+            (Carrier::Native(..), verdict) => Some(of_vcrc(verdict, carried.vcrc)),
             _ => None,
         };
         self.packet(carried.carrier, carried.ib, end, carried.offset, icrc, vcrc);
@@ -159,14 +161,14 @@ fn of_icrc(verdict: Result<(), ParseError>) -> Icrc {
     }
 }
 
-fn of_vcrc(verdict: Result<(), ParseError>) -> Vcrc {
-    match verdict.map_err(|error| error.fault) {
-        Err(Fault::BadChecksum { expected, found }) => Vcrc::Wrong {
-            // Both have 16 bits.
-            expected: (expected as u16).swap_bytes(),
-            found: (found as u16).swap_bytes(),
-        },
-        _ => Vcrc::Right,
+fn of_vcrc(verdict: Option<Result<(), ParseError>>, found: Option<[u8; 2]>) -> Vcrc {
+    match (verdict.map(|verdict| verdict.map_err(|error| error.fault)), found.map(u16::from_be_bytes)) {
+        // It has 16 bits.
+        (Some(Err(Fault::BadChecksum { expected, .. })), Some(found)) => {
+            Vcrc::Wrong { expected: (expected as u16).swap_bytes(), found }
+        }
+        (Some(_), Some(found)) => Vcrc::Right { found },
+        _ => Vcrc::Absent,
     }
 }
 
@@ -186,7 +188,7 @@ impl fmt::Display for Icrc {
 impl fmt::Display for Vcrc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Vcrc::Right => f.write_str("vcrc ok"),
+            Vcrc::Right { .. } => f.write_str("vcrc ok"),
             Vcrc::Wrong { expected, found } => {
                 write!(f, "vcrc BAD expected {expected:04x} found {found:04x}")
             }

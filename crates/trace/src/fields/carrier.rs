@@ -43,8 +43,11 @@ fn grh<E>(grh: &Grh, each: Visitor<'_, E>) -> Result<(), E> {
 }
 
 pub(super) fn vcrc<E>(vcrc: Vcrc, each: Visitor<'_, E>) -> Result<(), E> {
+    if let Vcrc::Right { found } | Vcrc::Wrong { found, .. } = vcrc {
+        each("infiniband.variant.crc", Value::Hex(found.into(), 4))?;
+    }
     match vcrc {
-        Vcrc::Right => each("rdmalab.vcrc", Value::Text("ok")),
+        Vcrc::Right { .. } => each("rdmalab.vcrc", Value::Text("ok")),
         Vcrc::Wrong { expected, found } => {
             each("rdmalab.vcrc", Value::Text("bad"))?;
             each("rdmalab.vcrc.expected", Value::Hex(expected.into(), 4))?;

@@ -1,7 +1,7 @@
 //! The fields of iWARP: of one start-up frame or FPDU at a time.
 
 use rdmalab_wire::iwarp::{
-    AtomicOperation, AtomicRequest, CrcVerdict, Enhanced, Header, MpaFrame, MpaKind, Place, RawBody,
+    AtomicOperation, AtomicRequest, CrcVerdict, Enhanced, Header, MpaFrame, MpaKind, Opcode, Place, RawBody,
     ReadRequest, Terminate,
 };
 
@@ -58,11 +58,12 @@ fn fpdu<E>(unit: &Fpdu, each: Visitor<'_, E>) -> Result<(), E> {
         each("iwarp_mpa.pad", Value::Bytes(&unit.pad))?;
     }
     for marker in &unit.markers {
-        each("iwarp_mpa.marker_res", Value::Number(marker.reserved.into()))?;
+        each("iwarp_mpa.marker_res", Value::Hex(marker.reserved.into(), 4))?;
         each("iwarp_mpa.marker_fpduptr", Value::Number(marker.pointer.into()))?;
     }
     // Read as the wire has it, least significant byte first.
-    each("iwarp_mpa.crc", Value::Hex(unit.crc.found.swap_bytes().into(), 8))?;
+    let name = if unit.crc_agreed { "iwarp_mpa.crc_check" } else { "iwarp_mpa.crc" };
+    each(name, Value::Hex(unit.crc.found.swap_bytes().into(), 8))?;
     let verdict = match unit.crc_verdict() {
         CrcVerdict::Right => "ok",
         CrcVerdict::Absent => "absent",
@@ -112,10 +113,11 @@ fn header<E>(header: &Header, ulpdu: &[u8], each: Visitor<'_, E>) -> Result<(), 
         Place::Untagged { upper, .. } if header.opcode.row().is_some_and(|row| row.invalidates) => {
             each("iwarp_rdma.inval_stag", Value::Number(upper.into()))
         }
-        Place::Untagged { .. } => {
+        // Wireshark does so for the opcodes of RFC 5040 only.
+        Place::Untagged { .. } if header.opcode.value() <= Opcode::TERMINATE.value() => {
             each("iwarp_rdma.reserved", Value::Bytes(ulpdu.get(2..6).unwrap_or_default()))
         }
-        Place::Tagged { .. } => Ok(()),
+        Place::Untagged { .. } | Place::Tagged { .. } => Ok(()),
     }
 }
 
@@ -128,7 +130,7 @@ fn body<E>(body: &RawBody<'_>, each: Visitor<'_, E>) -> Result<(), E> {
         RawBody::AtomicResponse(response) => {
             let id = Value::Number(response.request_id.into());
             each("iwarp_rdma.atomic.original_request_identifier", id)?;
-            each("iwarp_rdma.atomic.original_remote_data_value", Value::Hex(response.original, 16))
+            each("iwarp_rdma.atomic.original_remote_data_value", Value::Wide(response.original))
         }
     }
 }
@@ -141,19 +143,20 @@ fn read_request<E>(request: &ReadRequest, each: Visitor<'_, E>) -> Result<(), E>
     each("iwarp_rdma.srcto", Value::Hex(request.source_offset, 16))
 }
 
+/// Wireshark writes all of them in decimal but the masks.
 fn atomic<E>(request: &AtomicRequest, each: Visitor<'_, E>) -> Result<(), E> {
-    each("iwarp_rdma.atomic.reserved", Value::Hex(request.reserved.into(), 8))?;
+    each("iwarp_rdma.atomic.reserved", Value::Number(request.reserved.into()))?;
     each("iwarp_rdma.atomic.opcode", Value::Number(request.operation.code().into()))?;
     each("iwarp_rdma.atomic.request_identifier", Value::Number(request.request_id.into()))?;
-    each("iwarp_rdma.atomic.remote_stag", Value::Hex(request.stag.value().into(), 8))?;
-    each("iwarp_rdma.atomic.remote_tagged_offset", Value::Hex(request.offset, 16))?;
+    each("iwarp_rdma.atomic.remote_stag", Value::Number(request.stag.value().into()))?;
+    each("iwarp_rdma.atomic.remote_tagged_offset", Value::Wide(request.offset))?;
     let names = match request.operation {
         AtomicOperation::FetchAdd => ["iwarp_rdma.atomic.add_data", "iwarp_rdma.atomic.add_mask"],
         _ => ["iwarp_rdma.atomic.swap_data", "iwarp_rdma.atomic.swap_mask"],
     };
-    each(names[0], Value::Hex(request.add_or_swap, 16))?;
+    each(names[0], Value::Wide(request.add_or_swap))?;
     each(names[1], Value::Hex(request.add_or_swap_mask, 16))?;
-    each("iwarp_rdma.atomic.compare_data", Value::Hex(request.compare, 16))?;
+    each("iwarp_rdma.atomic.compare_data", Value::Wide(request.compare))?;
     each("iwarp_rdma.atomic.compare_mask", Value::Hex(request.compare_mask, 16))
 }
 

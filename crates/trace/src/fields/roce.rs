@@ -24,7 +24,7 @@ pub(super) fn walk<E>(roce: &Roce<'_>, each: Visitor<'_, E>) -> Result<(), E> {
     let headers = &packet.headers;
     if let Some(rdeth) = &headers.rdeth {
         each("rdmalab.rdeth.reserved", Value::Number(rdeth.reserved.into()))?;
-        each("infiniband.rdeth.eecnxt", Value::Hex(rdeth.ee_context.into(), 6))?;
+        each("infiniband.rdeth.eecnxt", Value::Number(rdeth.ee_context.into()))?;
     }
     if let Some(xrceth) = &headers.xrceth {
         each("rdmalab.xrceth.reserved", Value::Number(xrceth.reserved.into()))?;

@@ -6,7 +6,8 @@ use rdmalab_wire::iwarp::{
     AtomicOperation, AtomicRequest, AtomicResponse, Body, FpduEncoder, Framing, MpaFrame, MpaKind, Opcode,
     ReadRequest, Segment, SendKind, Stag, Tagged, Terminate, TerminateError,
 };
-use rdmalab_wire::{Bth, Carrier, Gid, Grh, OpcodeRow, Psn, Qpn, row};
+use rdmalab_wire::mad::DATA_LENGTH;
+use rdmalab_wire::{Bth, Carrier, CmMad, CmMessage, Deth, Gid, Grh, OpcodeRow, Psn, QKey, Qpn, row};
 
 const ENDS: [&[u8]; 2] = [&[2, 0, 0, 0, 0, 2], &[2, 0, 0, 0, 0, 1]];
 
@@ -22,8 +23,18 @@ pub(crate) fn infiniband(row: &OpcodeRow) -> Vec<u8> {
     let mut packet = bth.encode(rdmalab_wire::Opcode(row.opcode)).to_vec();
     packet.extend((0..row.headers.length()).map(|byte| byte as u8 | 1));
     let length = [12, 0, 8, 16].into_iter().find(|length| row.payload.allows_on_some_path(*length)).unwrap();
-    packet.extend(std::iter::repeat_n(0xcc, length));
+    packet.extend(std::iter::repeat_n(0x11, length));
     packet
+}
+
+/// Datagrams of management with every message of communication management, of which every byte is another.
+pub(crate) fn management() -> impl Iterator<Item = Vec<u8>> {
+    let data: [u8; DATA_LENGTH] = std::array::from_fn(|at| (at as u8).wrapping_mul(7) | 1);
+    (0x10..0x20).filter_map(move |attribute| CmMessage::decode(attribute, &data)).map(|message| {
+        let bth = Bth::new(Qpn::GSI, Psn::new(3)).encode(rdmalab_wire::Opcode(0x64));
+        let deth = Deth { queue_key: QKey::GSI, reserved: 0, source: Qpn::GSI };
+        [&bth[..], &deth.encode(), &CmMad::new(0x1234_5678_9abc_def0, message).encode()].concat()
+    })
 }
 
 /// Every opcode that there is.

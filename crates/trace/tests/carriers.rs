@@ -9,6 +9,7 @@ mod frames;
 
 use crafted::{carried, ethernet, grh, infiniband, opcodes, roce_v2};
 use frames::{capture, hex, line, printed};
+use proptest::prelude::*;
 use rdmalab_trace::{DumpOptions, LinkType, dump};
 use rdmalab_wire::{Bth, Carrier, Opcode, Psn, Qpn};
 
@@ -135,4 +136,45 @@ fn datagrams_of_management_are_read_whatever_carries_them() {
     assert_eq!(object["infiniband.cm.req.ip_cm.sip4"], "10.9.0.2");
     let native = native_line(&carried(Carrier::native(1, 2), packet));
     assert!(native.contains(" CM REQ "), "{native}");
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_and_damaged_packets_never_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..300),
+        which in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        length in any::<prop::sample::Index>(),
+        original in 0..400_u32,
+    ) {
+        let rows: Vec<_> = opcodes().collect();
+        let packet = infiniband(rows[which.index(rows.len())]);
+        let native = Carrier::native(4, 5);
+        let ethernets = [
+            ethernet(0x8915, &carried(Carrier::RoceV1(grh()), &packet)),
+            ethernet(0x8915, &bytes),
+            ethernet(0x8808, &bytes),
+        ];
+        let links = [carried(native, &packet), carried(native.with_grh(grh()), &packet), bytes];
+        for (link, packets) in [(LinkType::ETHERNET, ethernets), (LinkType::INFINIBAND, links)] {
+            for mut packet in packets {
+                for (at, value) in &changes {
+                    if !packet.is_empty() {
+                        let at = at.index(packet.len());
+                        packet[at] = *value;
+                    }
+                }
+                packet.truncate(length.index(packet.len() + 1));
+                let mut writer = rdmalab_trace::Writer::new(Vec::new()).unwrap();
+                let interface = writer.interface_of("x", link).unwrap();
+                let entry = rdmalab_trace::Entry::new(interface, 0, &packet);
+                writer.write(entry).unwrap();
+                writer.write(rdmalab_trace::Entry::new(interface, 0, &packet).original_length(original)).unwrap();
+                let file = writer.finish().unwrap();
+                for json in [false, true] {
+                    dump(&file[..], &mut std::io::sink(), DumpOptions { json, ..DumpOptions::default() }).unwrap();
+                }
+            }
+        }
+    }
 }

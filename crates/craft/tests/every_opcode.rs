@@ -95,3 +95,15 @@ fn it_is_described_and_crafted_again_byte_for_byte() {
     // All messages by their fields.
     assert_eq!(text.matches("\nmad = ").count(), 16, "{text}");
 }
+
+#[test]
+fn example_of_conversations_is_crafted() {
+    let text = include_str!("../specs/conversations.toml");
+    let spec = Spec::parse(text).unwrap();
+    let mut out = Vec::new();
+    let summary = dump(&capture(&spec)[..], &mut out, DumpOptions::default()).unwrap();
+    let out = String::from_utf8(out).unwrap();
+    assert_eq!(out.lines().filter(|line| line.contains("icrc BAD")).count(), 1, "{out}");
+    assert!(out.contains("nak=psn_sequence_error"), "{out}");
+    assert_eq!(summary.packets, 52, "{out}");
+}

@@ -43,3 +43,8 @@ fn captures_of_the_corpus_are_no_find() {
 fn streams_of_the_corpus_are_no_find() {
     replay("stream", fuzz::stream::run);
 }
+
+#[test]
+fn descriptions_of_the_corpus_are_no_find() {
+    replay("craft_spec", fuzz::craft_spec::run);
+}

@@ -63,6 +63,8 @@ pub struct Fpdus {
     pub crc_absent: u64,
     /// Those whose CRC is wrong: the packets that completed one.
     pub crc_wrong: Trouble,
+    /// Those of which nobody can tell: the capture does not have all of their bytes.
+    pub crc_unknown: u64,
 }
 
 /// How many packets have some trouble, and the first of them.
@@ -182,7 +184,8 @@ impl Summary {
             match fpdu.crc_verdict() {
                 CrcVerdict::Right => self.fpdus.crc_right += 1,
                 CrcVerdict::Absent => self.fpdus.crc_absent += 1,
-                CrcVerdict::Wrong | CrcVerdict::Unchecked => self.fpdus.crc_wrong.add(frame),
+                CrcVerdict::Wrong => self.fpdus.crc_wrong.add(frame),
+                CrcVerdict::Unchecked => self.fpdus.crc_unknown += 1,
             }
         }
         let Some(roce) = dissection.roce() else { return };
@@ -228,12 +231,15 @@ impl fmt::Display for Summary {
         if self.vcrc_wrong.count > 0 {
             write!(f, "; VCRC WRONG in {}", self.vcrc_wrong)?;
         }
-        let Fpdus { crc_right, crc_absent, crc_wrong } = &self.fpdus;
-        if crc_right + crc_absent + crc_wrong.count > 0 {
-            let all = crc_right + crc_absent + crc_wrong.count;
+        let Fpdus { crc_right, crc_absent, crc_wrong, crc_unknown } = &self.fpdus;
+        let all = crc_right + crc_absent + crc_wrong.count + crc_unknown;
+        if all > 0 {
             write!(f, "; {all} FPDUs: CRC right in {crc_right}, absent in {crc_absent}")?;
             if crc_wrong.count > 0 {
                 write!(f, ", WRONG in {crc_wrong}")?;
+            }
+            if *crc_unknown > 0 {
+                write!(f, ", not known of {crc_unknown}")?;
             }
         }
         if self.streams_forgotten > 0 {

@@ -269,6 +269,23 @@ fn what_the_capture_lost_is_told_and_what_comes_behind_is_found() {
 }
 
 #[test]
+fn a_capture_that_cut_every_packet_still_names_the_segments_with_payload() {
+    let mut writer = rdmalab_trace::Writer::new(Vec::new()).unwrap();
+    let interface = writer.interface("eth0").unwrap();
+    for packet in packets("siw_write_loss") {
+        let kept = &packet[..packet.len().min(128)];
+        let entry = rdmalab_trace::Entry::new(interface, 0, kept).original_length(packet.len() as u32);
+        writer.write(entry).unwrap();
+    }
+    let (found, summary) = found_in(&writer.finish().unwrap());
+    let writes = names(&found).iter().filter(|name| **name == "WRITE").count();
+    assert_eq!((writes, summary.malformed.count), (150, 0));
+    assert!(summary.fpdus.crc_unknown > 150 && summary.is_fine(), "{summary}");
+    let (_, cut) = found.iter().find(|(_, unit)| unit["rdmalab.iwarp_mpa.crc"] == "unknown").unwrap();
+    assert!(cut["iwarp_mpa.crc"].is_null() && cut["rdmalab.iwarp.not_captured"].is_string());
+}
+
+#[test]
 fn a_wrong_crc_a_missing_one_and_a_wrong_marker_are_told() {
     let (mut packets, mut stream) = conversation(Framing { markers: true, crc: true });
     // A byte of the first FPDU's payload, and the CRC of the last.

@@ -63,7 +63,11 @@ fn fpdu<E>(unit: &Fpdu, each: Visitor<'_, E>) -> Result<(), E> {
     }
     // Read as the wire has it, least significant byte first.
     let name = if unit.crc_agreed { "iwarp_mpa.crc_check" } else { "iwarp_mpa.crc" };
-    each(name, Value::Hex(unit.crc.found.swap_bytes().into(), 8))?;
+    if unit.not_captured > 0 {
+        each("rdmalab.iwarp.not_captured", Value::Wide(unit.not_captured))?;
+    } else {
+        each(name, Value::Hex(unit.crc.found.swap_bytes().into(), 8))?;
+    }
     let verdict = match unit.crc_verdict() {
         CrcVerdict::Right => "ok",
         CrcVerdict::Absent => "absent",

@@ -4,7 +4,7 @@
 //! the capture joins later is iWARP's once FPDUs are found in it beyond doubt, and so is searched one whose bytes
 //! have a gap. Never holds more than [`MOST_SEARCHED`] bytes and one FPDU.
 
-use rdmalab_wire::iwarp::{Event, Framer, Framing, Header, Marker, MpaFrame, MpaKind};
+use rdmalab_wire::iwarp::{Event, Framer, Framing, Header, Marker, MpaFrame, MpaKind, PayloadRule};
 use rdmalab_wire::iwarp::{Probe, probe, resynchronize};
 
 use super::assembly::Piece;
@@ -96,6 +96,19 @@ struct Progress {
     markers: Vec<Marker>,
     /// How many FPDUs in a row made no sense.
     nonsense: usize,
+    /// Bytes of this FPDU that the capture does not have.
+    not_captured: u64,
+}
+
+impl Progress {
+    /// Whether so many missing bytes lie within what is left of the FPDU, and all of them in the payload or
+    /// behind it: then the next FPDU is where it would have been.
+    fn can_miss(&self, bytes: u64) -> bool {
+        let is_within = self.framer.missing().is_some_and(|missing| bytes <= missing as u64);
+        let has_header = Header::parse(&self.ulpdu)
+            .is_ok_and(|header| header.opcode.row().is_some_and(|row| row.payload == PayloadRule::Any));
+        is_within && has_header
+    }
 }
 
 impl Talk {
@@ -137,6 +150,19 @@ impl Talk {
 
     fn gap(&mut self, length: u64, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
         if self.is_foreign() {
+            return;
+        }
+        if let Stage::Framing(Some(progress)) = &mut self.stage
+            && progress.can_miss(length)
+        {
+            progress.not_captured += length;
+            let zeros = [0; 1024];
+            let mut left = usize::try_from(length).unwrap_or(usize::MAX);
+            while left > 0 {
+                let piece = zeros.get(..left).unwrap_or(&zeros);
+                left -= piece.len();
+                self.frame(piece, agreed, units);
+            }
             return;
         }
         if agreed.is_iwarp {
@@ -207,7 +233,13 @@ impl Talk {
             // Computed even where nobody asked for it, to tell the absent from the wrong.
             let framing = Framing { markers: agreed.markers, crc: true };
             let framer = Framer::at(self.position, framing);
-            Box::new(Progress { framer, ulpdu: Vec::new(), markers: Vec::new(), nonsense: 0 })
+            Box::new(Progress {
+                framer,
+                ulpdu: Vec::new(),
+                markers: Vec::new(),
+                nonsense: 0,
+                not_captured: 0,
+            })
         });
         while let Some(event) = progress.framer.next_event(&mut piece) {
             match event {
@@ -218,10 +250,15 @@ impl Talk {
                 }
                 Event::Payload(bytes) => progress.ulpdu.extend_from_slice(bytes),
                 Event::End(end) => {
+                    let not_captured = std::mem::take(&mut progress.not_captured);
+                    if not_captured > 0 {
+                        progress.markers.clear();
+                    }
                     let fpdu = Fpdu {
+                        not_captured,
                         position: end.position,
                         ulpdu: std::mem::take(&mut progress.ulpdu),
-                        pad: end.pad().to_vec(),
+                        pad: if not_captured > 0 { Vec::new() } else { end.pad().to_vec() },
                         markers: std::mem::take(&mut progress.markers),
                         length: end.length,
                         crc: end.crc,

@@ -40,6 +40,9 @@ pub struct Fpdu {
     pub crc: CrcCheck,
     /// Whether the start-up agreed on CRCs, so that an absent one is wrong.
     pub crc_agreed: bool,
+    /// How many bytes of it the capture does not have, all behind the DDP header. They are zeros in the ULPDU, and
+    /// nothing can be said of CRC, padding and markers.
+    pub not_captured: u64,
 }
 
 impl StartUp {
@@ -74,6 +77,7 @@ impl Fpdu {
     /// What its CRC is worth.
     pub fn crc_verdict(&self) -> CrcVerdict {
         match self.crc.verdict() {
+            _ if self.not_captured > 0 => CrcVerdict::Unchecked,
             CrcVerdict::Absent if self.crc_agreed => CrcVerdict::Wrong,
             verdict => verdict,
         }
@@ -126,6 +130,9 @@ impl fmt::Display for Fpdu {
         write!(f, "{segment}")?;
         if !self.markers.is_empty() {
             write!(f, " markers={}", self.markers.len())?;
+        }
+        if self.not_captured > 0 {
+            return write!(f, " crc ? ({} bytes not captured)", self.not_captured);
         }
         match (self.crc_verdict(), self.crc.computed) {
             (CrcVerdict::Right, _) => f.write_str(" crc ok"),

@@ -6,13 +6,14 @@ use rdmalab_trace::{Direction, LinkType};
 use rdmalab_wire::Carrier;
 
 use crate::build;
+use crate::build_stream;
 use crate::connect;
 use crate::error::{CraftError, SpecError};
-use crate::flow::{Flow, Way};
+use crate::flow::{Flow, Host, Way};
 use crate::limits::Limits;
 use crate::output::{Frame, OutputError};
 use crate::packet::Packet;
-use crate::spec::{ConversationSpec, Entry, OperationName, PacketSpec, Place, Spec, WayName};
+use crate::spec::{ConversationSpec, Entry, OperationName, PacketSpec, Place, Spec, StreamSpec, WayName};
 use crate::value::Given;
 
 /// The interval between packets, in nanoseconds.
@@ -55,6 +56,7 @@ pub fn craft(
         let result = match entry {
             Entry::Packet(packet) => run.packet(packet),
             Entry::Conversation(conversation) => run.conversation(conversation),
+            Entry::Stream(stream) => run.stream(stream, &hosts),
         };
         result.map_err(|stop| stop.at(place))?;
     }
@@ -244,5 +246,23 @@ impl Run<'_, '_> {
         }
         flow.mtu = mtu;
         Ok(())
+    }
+    fn stream(&mut self, spec: &StreamSpec, hosts: &BTreeMap<&str, Host>) -> Result<(), Stop> {
+        if let Some(Given(time)) = spec.time {
+            self.output.next_time = time.0;
+        }
+        let mut remarks = Remarks {
+            link_type: LinkType::ETHERNET,
+            interface: "",
+            direction: None,
+            comment: spec.comment.as_deref().unwrap_or_default(),
+            kept: None,
+            original_length: None,
+        };
+        build_stream::run(spec, hosts, &mut |frame| {
+            self.output.put(frame, remarks)?;
+            remarks.comment = "";
+            Ok::<(), Stop>(())
+        })
     }
 }

@@ -45,6 +45,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod build_stream;
 mod checksum;
 mod connect;
 mod craft;
@@ -59,6 +60,7 @@ mod output;
 mod packet;
 mod payload;
 pub mod spec;
+mod stream;
 mod value;
 
 pub use checksum::Checksum;
@@ -79,4 +81,5 @@ pub use payload::Payload;
 pub use rdmalab_trace as trace;
 pub use rdmalab_wire as wire;
 pub use spec::Spec;
+pub use stream::{EachFrame, Stream};
 pub use value::{Bits, Bytes, Given, Time, Value, Wide, Written};

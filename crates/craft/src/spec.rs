@@ -18,9 +18,11 @@ use crate::value::{Given, Time, Wide};
 
 mod conversation;
 mod packet;
+mod stream;
 
 pub use conversation::{ConversationSpec, OperationName};
 pub use packet::{EthernetSpec, PacketSpec, PatchSpec, PauseSpec, WayName};
+pub use stream::{AtomicRequestSpec, AtomicResponseSpec, FpduSpec, MpaSpec, ReadRequestSpec, StreamSpec};
 
 /// A whole description.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -36,6 +38,7 @@ pub struct Spec {
     pub flow: BTreeMap<String, Spanned<FlowSpec>>,
     packet: Vec<Spanned<PacketSpec>>,
     conversation: Vec<Spanned<ConversationSpec>>,
+    stream: Vec<Spanned<StreamSpec>>,
     #[serde(skip)]
     lines: Vec<usize>,
 }
@@ -134,6 +137,8 @@ pub enum Entry<'a> {
     Packet(&'a PacketSpec),
     /// The packets of an operation.
     Conversation(&'a ConversationSpec),
+    /// A TCP connection with iWARP in it.
+    Stream(&'a StreamSpec),
 }
 
 /// Where an entry is: its kind, its number among those of its kind, its line.
@@ -174,7 +179,8 @@ impl Spec {
     pub fn entries(&self) -> impl Iterator<Item = (Place, Entry<'_>)> {
         let packets = numbered("packet", &self.packet, Entry::Packet);
         let conversations = numbered("conversation", &self.conversation, Entry::Conversation);
-        let mut entries: Vec<_> = packets.chain(conversations).collect();
+        let streams = numbered("stream", &self.stream, Entry::Stream);
+        let mut entries: Vec<_> = packets.chain(conversations).chain(streams).collect();
         entries.sort_by_key(|(span, ..)| span.start);
         entries
             .into_iter()

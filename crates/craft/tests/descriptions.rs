@@ -141,6 +141,26 @@ fn entries_come_in_the_order_of_the_file() {
 }
 
 #[test]
+fn streams_break_at_the_segment_and_have_the_crc_that_is_asked_for() {
+    let stream = |more: &str| {
+        let text = format!(
+            "[[stream]]\nopen = false\nclose = false\nsegment = 100\nfpdu = [{{ opcode = \"SEND\", {more} \
+             payload = {{ length = 250 }} }}]\n"
+        );
+        crafted(&text).unwrap()
+    };
+    let (right, wrong) = (stream(""), stream("wrong_crc = true,"));
+    let lengths: Vec<_> = right.iter().map(|frame| frame.len() - 54).collect();
+    assert_eq!(lengths, [20, 20, 100, 100, 76]);
+    assert_eq!(right[..4], wrong[..4]);
+    assert_ne!(right[4], wrong[4]);
+    refused("[[stream]]\nsegment = 0\n", "segment = 0");
+    refused("[[stream]]\nfrom = \"x\"\n", "\"x\" is no host");
+    refused("[[stream]]\nfpdu = [{ opcode = \"SEND\", payload = { length = 65000 } }]\n", "fpdu 1: ");
+    refused("[[stream]]\nfpdu = [{ opcode = \"SNED\" }]\n", "an opcode of RDMAP");
+}
+
+#[test]
 fn classic_file_takes_one_link_type() {
     let text = "[host.a]\n[host.b]\n[flow.n]\nfrom = \"a\"\nto = \"b\"\ncarrier = \"infiniband\"\n\
                 [[packet]]\nopcode = 4\n[[packet]]\nopcode = 4\nflow = \"n\"\n";
@@ -222,18 +242,19 @@ proptest! {
     fn arbitrary_keys_never_panic(
         lines in prop::collection::vec((
             prop::sample::select(vec![
-                "[[packet]]\n", "[[conversation]]\noperation = \"read\"\n", "[[conversation]]\noperation = \"connect\"\n",
+                "[[packet]]\n", "[[conversation]]\noperation = \"read\"\n", "[[conversation]]\noperation = \"connect\"\n", "[[stream]]\n",
                 "[host.a]\n", "[host.b]\n", "[flow.f]\nfrom = \"a\"\nto = \"b\"\n", "",
             ]),
             prop::collection::vec((
                 prop::sample::select(vec![
                     "opcode", "bytes", "mtu", "payload", "repeat", "truncate", "kept", "bth", "ipv4", "pad", "patch",
                     "mad", "vlan", "time", "raw", "icrc", "carrier", "transport", "flow", "reply", "pause", "imm_dt",
+                    "fpdu", "request", "reply", "segment", "from",
                 ]),
                 prop::sample::select(vec![
                     "0", "4", "0x7fffffffffffffff", "-1", "\"f\"", "\"00\"", "true", "{}", "[]", "{ length = 1000000, fill = 0 }",
                     "{ psn = 1 }", "[{ at = 3, bytes = \"00\" }]", "{ message = \"REQ\", primary = { local_gid = \"::1\" } }",
-                    "\"infiniband\"", "\"UD\"", "[{}]", "{ time = 1 }", "0x81", "\"absent\"", "300", "\"01020304\"",
+                    "\"infiniband\"", "\"UD\"", "[{}]", "{ time = 1 }", "0x81", "\"absent\"", "300", "[{ opcode = 3, payload = { length = 70 } }]", "\"01020304\"",
                 ]),
             ), 0..4),
         ), 0..6),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rdmalab_craft::trace::{DumpOptions, dump};
 use rdmalab_craft::wire::mad::CmMessage;
-use rdmalab_craft::wire::{Carried, Frame, Header, Pause, RawMad, opcode};
+use rdmalab_craft::wire::{Carried, Frame, Header, Pause, RawMad, iwarp, opcode};
 use rdmalab_craft::{Capture, Limits, Spec, craft, describe};
 
 fn spec() -> Spec {
@@ -36,7 +36,7 @@ fn every_opcode_every_header_every_message_and_every_carrier_is_in_it() {
     let mut headers = BTreeSet::new();
     let mut messages = BTreeSet::new();
     let mut carriers = BTreeSet::new();
-    let (mut pauses, mut tagged) = (BTreeSet::new(), BTreeSet::new());
+    let (mut pauses, mut tagged, mut streams) = (BTreeSet::new(), BTreeSet::new(), 0);
     for (link_type, bytes) in frames(&spec()) {
         let carried = if link_type == 247 {
             Carried::in_link_packet(&bytes)
@@ -49,7 +49,11 @@ fn every_opcode_every_header_every_message_and_every_carrier_is_in_it() {
             }
             Carried::in_frame(&frame)
         };
-        let carried = carried.unwrap().unwrap();
+        let Some(carried) = carried else {
+            streams += 1; // TCP
+            continue;
+        };
+        let carried = carried.unwrap();
         assert_eq!(carried.error, None);
         carriers.insert(carried.carrier.to_string());
         let packet = carried.packet();
@@ -70,7 +74,7 @@ fn every_opcode_every_header_every_message_and_every_carrier_is_in_it() {
     assert_eq!(messages, named.map(|message| message.name()).collect());
     let carriers: Vec<_> = carriers.iter().map(String::as_str).collect();
     assert_eq!(carriers, ["InfiniBand", "InfiniBand/GRH", "RoCEv1", "RoCEv2/IPv4", "RoCEv2/IPv6"]);
-    assert_eq!((pauses, tagged), ([4, 20].into(), [0, 1, 2].into()));
+    assert_eq!((pauses, tagged, streams), ([4, 20].into(), [0, 1, 2].into(), 39));
 }
 
 #[test]
@@ -82,6 +86,12 @@ fn dump_knows_all_of_it_and_finds_every_checksum_right() {
     for wrong in ["unknown", "BAD", "malformed", "EtherType", "link type"] {
         assert!(!out.contains(wrong), "{out}");
     }
+    assert_eq!(out.matches(" MPA RE").count(), 4, "{out}");
+    for opcode in (0..16).filter_map(|code| iwarp::Opcode::new(code).row()) {
+        assert!(out.contains(&format!("RDMAP {} ", opcode.name)), "{out}");
+    }
+    assert_eq!(out.matches(" crc ok").count(), 17, "{out}");
+    assert_eq!(out.matches(" markers=4").count(), 1, "{out}");
 }
 
 #[test]

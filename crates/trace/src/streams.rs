@@ -7,6 +7,7 @@
 //! them those that were silent the longest are forgotten, and [`Streams::forgotten`] says how many.
 
 mod assembly;
+mod search;
 mod talk;
 mod unit;
 

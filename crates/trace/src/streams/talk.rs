@@ -5,21 +5,15 @@
 //! have a gap. Never holds more than [`MOST_SEARCHED`] bytes and one FPDU.
 
 use rdmalab_wire::iwarp::{Event, Framer, Framing, Header, Marker, MpaFrame, MpaKind, PayloadRule};
-use rdmalab_wire::iwarp::{Probe, probe, resynchronize};
 
 use super::assembly::Piece;
+use super::search::{Search, is_sane};
 use super::unit::{Fpdu, IwarpUnit, StartUp};
 
 /// How many bytes are searched for FPDUs before a direction of unknown protocol is taken for another protocol's.
 pub const MOST_SEARCHED: usize = 256 * 1024;
 /// FPDUs in a row that make no sense before they are taken for something else.
 const NONSENSE: usize = 4;
-/// Places that are looked at closely, at most, in one search among markers.
-const MOST_CANDIDATES: usize = 256;
-/// Searches in one place that are made as bytes come.
-const QUICK_TRIES: usize = 16;
-/// FPDUs without a CRC that must follow one another to be believed.
-const CHAIN: usize = 3;
 
 /// What one direction knows of the other, and of both.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,30 +56,6 @@ enum Stage {
     Searching(Search),
     /// Another protocol.
     Foreign,
-}
-
-/// A search for FPDUs.
-#[derive(Debug, Default)]
-struct Search {
-    buffer: Vec<u8>,
-    /// How often it was in vain.
-    tries: usize,
-    /// How many bytes there must be for the next one.
-    next_try: usize,
-}
-
-impl Search {
-    fn of(buffer: Vec<u8>) -> Search {
-        Search { buffer, ..Search::default() }
-    }
-
-    /// The first few tries are made as bytes come, later ones so that all together take a time that is a multiple of the
-    /// bytes.
-    fn put_off(&mut self) {
-        self.tries += 1;
-        let more = if self.tries < QUICK_TRIES { 0 } else { self.buffer.len() / 4 };
-        self.next_try = self.buffer.len() + more;
-    }
 }
 
 /// The FPDU under way.
@@ -281,58 +251,20 @@ impl Talk {
 
     fn search(&mut self, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
         let Stage::Searching(search) = &mut self.stage else { return };
-        let buffer = &mut search.buffer;
-        if buffer.len() < search.next_try || buffer.is_empty() {
-            return;
-        }
-        let found = match (agreed.markers, self.position_is_known) {
-            (false, _) => resynchronize(buffer),
-            (true, true) => resynchronize_among_markers(buffer, self.position),
-            // Where markers stand is not known without the start.
-            (true, false) => None,
-        };
-        if let Some(start) = found {
-            let buffer = std::mem::take(buffer);
+        // Where markers stand is known from the start only.
+        let markers = agreed.markers.then_some(self.position_is_known.then_some(self.position));
+        if let Some(start) = search.start(markers) {
+            let buffer = std::mem::take(&mut search.buffer);
             self.position = self.position.saturating_add(start as u64);
             self.stage = Stage::Framing(None);
             return self.frame(buffer.get(start..).unwrap_or_default(), agreed, units);
         }
-        if buffer.len() > MOST_SEARCHED {
+        if search.buffer.len() > MOST_SEARCHED {
             if !agreed.is_iwarp {
                 self.stage = Stage::Foreign;
                 return;
             }
-            let old = buffer.len() - MOST_SEARCHED / 2;
-            buffer.drain(..old);
-            self.position = self.position.saturating_add(old as u64);
+            self.position = self.position.saturating_add(search.forget(MOST_SEARCHED / 2) as u64);
         }
-        search.put_off();
     }
-}
-
-/// Whether the bytes of a ULPDU begin with a header that a sender may have meant.
-fn is_sane(ulpdu: &[u8]) -> bool {
-    Header::parse(ulpdu).is_ok_and(|header| header.ddp_version == 1 && header.rdmap_version == 1)
-}
-
-/// As `resynchronize`, in bytes that begin at this place of a stream with markers.
-fn resynchronize_among_markers(bytes: &[u8], position: u64) -> Option<usize> {
-    let first = (position.wrapping_neg() & 0b11) as usize;
-    let starts = (first..bytes.len()).step_by(4).filter(|start| {
-        // Behind the length, and behind the marker where there is one.
-        let at = |front: usize| bytes.get(*start + front..).is_some_and(is_sane);
-        at(2) || at(6)
-    });
-    starts.take(MOST_CANDIDATES).find(|start| {
-        let mut at = *start;
-        for _ in 0..CHAIN {
-            let place = position.saturating_add(at as u64);
-            match probe(bytes.get(at..).unwrap_or_default(), place, true) {
-                Probe::Proven { .. } => return true,
-                Probe::Plausible { length } => at += length,
-                Probe::No | Probe::NeedMore { .. } => return false,
-            }
-        }
-        true
-    })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::LazyLock;
 
 use rdmalab_trace::{DumpOptions, dump};
 use serde_json::Value;
@@ -48,11 +49,15 @@ fn fits(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == name, |front| name.starts_with(front))
 }
 
-/// Whether the name is listed as one of ours.
-pub(crate) fn is_ours(name: &str) -> bool {
+/// The names listed as ours; a `*` at the end stands for anything.
+static OURS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let listed = include_str!("../../FIELDS.md").lines().filter(|line| line.starts_with("| `"));
-    let mut names = listed.flat_map(|line| line.split('|').nth(1).unwrap_or_default().split(','));
-    names.any(|listed| fits(listed.trim().trim_matches('`'), name))
+    let names = listed.flat_map(|line| line.split('|').nth(1).unwrap_or_default().split(','));
+    names.map(|name| name.trim().trim_matches('`')).collect()
+});
+
+fn is_ours(name: &str) -> bool {
+    OURS.iter().any(|listed| fits(listed, name))
 }
 
 /// Whether the field is of a protocol that we take apart to the last bit.

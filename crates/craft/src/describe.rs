@@ -9,22 +9,23 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 use rdmalab_trace::{Direction, LinkType, ReadError, Reader, Record};
-use rdmalab_wire::{
-    Address, Carried, Carrier, EthernetAddress, Frame, Ipv4Header, Ipv6Header, Qpn, RawPacket, UdpHeader,
-    VlanTag, pad_count,
-};
+use rdmalab_wire::{Address, Carried, Carrier, EthernetAddress, Frame, Qpn, RawPacket, pad_count};
 use serde::Serialize;
 
 use crate::build;
 use crate::checksum::Checksum;
-use crate::fields::{Fields, GrhFields, Ipv4Fields, Ipv6Fields, LrhFields, UdpFields, VlanFields};
-use crate::flow::{CarriedBy, Flow, Host, Way};
+use crate::fields::{BthFields, Fields};
+use crate::flow::{Flow, Host, Way};
 use crate::limits::MOST_FLOWS;
-use crate::mad;
 use crate::packet::Ethernet;
 use crate::payload::Payload;
-use crate::spec::{CarrierName, EthernetSpec, FlowSpec, HostSpec, PacketSpec, WayName};
+use crate::spec::{HostSpec, PacketSpec, WayName};
 use crate::value::{Bytes, Given, Time};
+
+mod flow;
+mod packet;
+
+use flow::{common, ends, ethernet, flow_spec};
 
 /// The interval of descriptions, in nanoseconds.
 const INTERVAL: u64 = 1_000;
@@ -174,34 +175,34 @@ impl Describer<'_> {
         if record.is_cut() {
             return Ok(Found::Undescribed);
         }
-        let packet = carried.packet();
-        let (Some(opcode), Some(bth)) = (packet.opcode, packet.bth) else { return Ok(Found::Undescribed) };
-        let index = self.flow(ethernet.as_ref(), &carried, &packet)?;
+        let raw = carried.packet();
+        let (Some(opcode), Some(bth)) = (raw.opcode, raw.bth) else { return Ok(Found::Undescribed) };
+        let index = self.flow(ethernet.as_ref(), &carried, &raw)?;
         let Some((index, flow)) = index.and_then(|index| Some((index, self.flows.get_mut(index)?))) else {
             return Ok(Found::Undescribed);
         };
         let mut spec = PacketSpec {
             flow: Some(flow_name(index)),
             opcode: Some(Given(opcode)),
-            ethernet: ethernet.as_ref().and_then(|ethernet| ethernet_spec(ethernet, &carried)),
+            ethernet: ethernet.as_ref().and_then(packet::ethernet),
             ..PacketSpec::default()
         };
-        describe_payload(&mut spec, &packet, flow);
-        describe_headers(&mut spec, &packet, flow);
+        packet::payload(&mut spec, &raw, flow);
+        packet::headers(&mut spec, &raw, flow);
         spec.bth = {
             // Its other fields follow from the flow, which has the first packet's.
             let mut computed = flow.packet(Way::Forth, opcode).bth;
-            computed.pad_count = pad_count(packet.payload.len()) as u8;
-            crate::fields::BthFields::difference_if_any(&bth, &computed)
+            computed.pad_count = pad_count(raw.payload.len()) as u8;
+            BthFields::difference_if_any(&bth, &computed)
         };
         let pads = usize::from(bth.pad_count);
-        if packet.pad != vec![0; pad_count(packet.payload.len())] || packet.pad.len() != pads {
-            spec.pad = Some(Given(Bytes(packet.pad.to_vec())));
+        if raw.pad != vec![0; pad_count(raw.payload.len())] || raw.pad.len() != pads {
+            spec.pad = Some(Given(Bytes(raw.pad.to_vec())));
         }
         let end = carried.offset + carried.ib.len() + carried.vcrc.map_or(0, |vcrc| vcrc.len());
         spec.trailer =
             data.get(end..).filter(|rest| !rest.is_empty()).map(|rest| Given(Bytes(rest.to_vec())));
-        spec.icrc = match packet.icrc {
+        spec.icrc = match raw.icrc {
             None => Some(Checksum::Absent),
             Some(found) if u32::from_le_bytes(found) != carried.icrc_expected() => {
                 Some(Checksum::Bytes(u32::from_be_bytes(found)))
@@ -215,7 +216,7 @@ impl Describer<'_> {
                 _ => None,
             };
         }
-        if !describe_carrier(&mut spec, &carried, flow) {
+        if !packet::carrier(&mut spec, &carried, flow) {
             return Ok(Found::Undescribed);
         }
         let Ok(built) = build::packet(&spec, opcode, flow) else { return Ok(Found::Undescribed) };
@@ -294,172 +295,4 @@ impl Describer<'_> {
 
 fn flow_name(index: usize) -> String {
     format!("f{}", index + 1)
-}
-
-/// The carrier without what differs from packet to packet.
-fn common(carrier: Carrier) -> Carrier {
-    let udp = |udp: UdpHeader| UdpHeader { length: 0, checksum: 0, ..udp };
-    match carrier {
-        Carrier::RoceV2Ipv4(ip, header) => {
-            let ip = Ipv4Header { total_length: 0, identification: 0, checksum: 0, ..ip };
-            Carrier::RoceV2Ipv4(ip, udp(header))
-        }
-        Carrier::RoceV2Ipv6(ip, header) => {
-            Carrier::RoceV2Ipv6(Ipv6Header { payload_length: 0, ..ip }, udp(header))
-        }
-        Carrier::RoceV1(grh) => Carrier::RoceV1(rdmalab_wire::Grh { payload_length: 0, ..grh }),
-        Carrier::Native(lrh, grh) => Carrier::Native(
-            rdmalab_wire::Lrh { packet_length: 0, ..lrh },
-            grh.map(|grh| rdmalab_wire::Grh { payload_length: 0, ..grh }),
-        ),
-    }
-}
-
-fn ethernet(frame: &Frame<'_>, data: &[u8]) -> Ethernet {
-    let tags = frame.vlan.iter().flatten();
-    let tag_ethertypes = (0..frame.vlan.iter().flatten().count()).filter_map(|index| {
-        let bytes = data.get(12 + 4 * index..)?.first_chunk()?;
-        Some(u16::from_be_bytes(*bytes))
-    });
-    Ethernet {
-        source: frame.ethernet.source,
-        destination: frame.ethernet.destination,
-        vlan: tags.copied().collect(),
-        tag_ethertypes: tag_ethertypes.collect(),
-        ethertype: Some(frame.ethertype),
-    }
-}
-
-/// What of the Ethernet header does not follow from the flow: kinds of tags other than a customer's.
-fn ethernet_spec(ethernet: &Ethernet, _: &Carried<'_>) -> Option<EthernetSpec> {
-    let is_customers = |ethertype: &u16| *ethertype == rdmalab_wire::ethernet::ETHERTYPE_VLAN;
-    let tag_ethertypes = &ethernet.tag_ethertypes;
-    (!tag_ethertypes.iter().all(is_customers)).then(|| EthernetSpec {
-        tag_ethertypes: tag_ethertypes.iter().copied().map(Given).collect(),
-        ..EthernetSpec::default()
-    })
-}
-
-/// Both hosts of a carrier.
-fn ends(ethernet: Option<&Ethernet>, carrier: &Carrier) -> (Host, Host) {
-    let host = |mac, address, lid| {
-        let ip = match address {
-            Address::Ip(ip) => ip,
-            Address::Gid(_) | Address::Lid(_) => [0, 0, 0, 0].into(),
-        };
-        let gid = match address {
-            Address::Gid(gid) => gid,
-            Address::Ip(ip) => ip.into(),
-            Address::Lid(_) => Default::default(),
-        };
-        Host { mac, ip, gid, lid }
-    };
-    let (source, destination) = match carrier {
-        Carrier::Native(lrh, _) => (lrh.source, lrh.destination),
-        _ => (0, 0),
-    };
-    let macs = ethernet.map(|ethernet| (ethernet.source, ethernet.destination)).unwrap_or_default();
-    (host(macs.0, carrier.source(), source), host(macs.1, carrier.destination(), destination))
-}
-
-/// The flow without its names and numbers. None if its addresses do not go together.
-fn flow_spec(ethernet: Option<&Ethernet>, carrier: &Carrier, from: &Host, to: &Host) -> Option<FlowSpec> {
-    let (name, carried_by) = match carrier {
-        Carrier::RoceV2Ipv4(..) | Carrier::RoceV2Ipv6(..) => (CarrierName::Roce2, CarriedBy::RoceV2),
-        Carrier::RoceV1(_) => (CarrierName::Roce1, CarriedBy::RoceV1),
-        Carrier::Native(_, None) => (CarrierName::Infiniband, CarriedBy::Native),
-        Carrier::Native(_, Some(_)) => (CarrierName::InfinibandGrh, CarriedBy::NativeGlobal),
-    };
-    let mut spec = FlowSpec {
-        carrier: Some(name).filter(|name| *name != CarrierName::Roce2),
-        raw_ip: (ethernet.is_none() && name == CarrierName::Roce2).then_some(true),
-        ..FlowSpec::default()
-    };
-    let tags = ethernet.iter().flat_map(|ethernet| ethernet.vlan.iter());
-    spec.vlan = tags.map(|tag| VlanFields::difference(tag, &VlanTag::default())).collect();
-    match (carrier, Flow::new(from, to, carried_by)?.side(Way::Forth).carrier) {
-        (Carrier::RoceV2Ipv4(ip, udp), Carrier::RoceV2Ipv4(plain_ip, plain_udp)) => {
-            spec.ipv4 = Ipv4Fields::difference_if_any(ip, &plain_ip);
-            spec.udp = UdpFields::difference_if_any(udp, &plain_udp);
-        }
-        (Carrier::RoceV2Ipv6(ip, udp), Carrier::RoceV2Ipv6(plain_ip, plain_udp)) => {
-            spec.ipv6 = Ipv6Fields::difference_if_any(ip, &plain_ip);
-            spec.udp = UdpFields::difference_if_any(udp, &plain_udp);
-        }
-        (Carrier::RoceV1(grh), Carrier::RoceV1(plain)) => {
-            spec.grh = GrhFields::difference_if_any(grh, &plain);
-        }
-        (Carrier::Native(lrh, grh), Carrier::Native(plain_lrh, plain_grh)) => {
-            spec.lrh = LrhFields::difference_if_any(lrh, &plain_lrh);
-            spec.grh = grh.zip(plain_grh).and_then(|(grh, plain)| GrhFields::difference_if_any(&grh, &plain));
-        }
-        _ => return None,
-    }
-    Some(spec)
-}
-
-fn describe_payload(spec: &mut PacketSpec, packet: &RawPacket<'_>, flow: &Flow) {
-    let Some(opcode) = packet.opcode else { return };
-    let mut computed = Vec::new();
-    flow.packet(Way::Forth, opcode).payload.put(&mut computed);
-    if computed == packet.payload {
-        return;
-    }
-    let is_management = packet.bth.is_some_and(|bth| bth.destination == Qpn::GSI);
-    spec.mad = Some(packet.payload).filter(|_| is_management).and_then(mad::describe);
-    spec.payload = spec.mad.is_none().then(|| Payload::of(packet.payload));
-}
-
-fn describe_headers(spec: &mut PacketSpec, packet: &RawPacket<'_>, flow: &Flow) {
-    let Some(opcode) = packet.opcode else { return };
-    let mut computed = flow.packet(Way::Forth, opcode).headers;
-    if let (0x0a | 0x0b | 0x1d, Some(reth)) = (opcode.operation(), &mut computed.reth) {
-        reth.length = packet.payload.len() as u32;
-    }
-    /// What differs of one header.
-    macro_rules! header {
-        ($($name:ident)+) => {$(
-            if let (Some(found), Some(computed)) = (&packet.headers.$name, &computed.$name) {
-                spec.$name = Fields::difference_if_any(found, computed);
-            }
-        )+};
-    }
-    header!(rdeth xrceth deth feth reth atomic_eth aeth atomic_ack_eth ieth);
-    spec.imm_dt =
-        packet.headers.imm_dt.filter(|found| found.0 != [0; 4]).map(|found| Given(Bytes(found.0.to_vec())));
-}
-
-/// What of the carrier is not as computed. False if it cannot be computed.
-fn describe_carrier(spec: &mut PacketSpec, carried: &Carried<'_>, flow: &Flow) -> bool {
-    let Some(Given(opcode)) = spec.opcode else { return false };
-    // Twice, since a checksum follows from the other fields.
-    for pass in 0..2 {
-        let Ok(built) = build::packet(spec, opcode, flow) else { return false };
-        let Ok(carrier) = built.finished_carrier(carried.ib.len()) else { return false };
-        match (&carried.carrier, &carrier) {
-            (Carrier::RoceV2Ipv4(found, found_udp), Carrier::RoceV2Ipv4(ip, udp)) => {
-                if pass == 0 {
-                    let fields = Ipv4Fields { checksum: None, ..Ipv4Fields::difference(found, ip) };
-                    spec.ipv4 = Some(fields).filter(|fields| *fields != Ipv4Fields::default());
-                    spec.udp = UdpFields::difference_if_any(found_udp, udp);
-                } else if found.checksum != ip.checksum {
-                    spec.ipv4.get_or_insert_default().checksum = Some(Given(found.checksum));
-                }
-            }
-            (Carrier::RoceV2Ipv6(found, found_udp), Carrier::RoceV2Ipv6(ip, udp)) if pass == 0 => {
-                spec.ipv6 = Ipv6Fields::difference_if_any(found, ip);
-                spec.udp = UdpFields::difference_if_any(found_udp, udp);
-            }
-            (Carrier::RoceV1(found), Carrier::RoceV1(grh)) if pass == 0 => {
-                spec.grh = GrhFields::difference_if_any(found, grh);
-            }
-            (Carrier::Native(found, found_grh), Carrier::Native(lrh, grh)) if pass == 0 => {
-                spec.lrh = LrhFields::difference_if_any(found, lrh);
-                spec.grh =
-                    found_grh.zip(*grh).and_then(|(found, grh)| GrhFields::difference_if_any(&found, &grh));
-            }
-            _ => {}
-        }
-    }
-    true
 }

@@ -269,7 +269,7 @@ fn ethernet_address(text: &str) -> Option<EthernetAddress> {
     let mut bytes = [0; 6];
     let mut parts = text.split(':');
     for byte in &mut bytes {
-        let part = parts.next().filter(|part| (1..=2).contains(&part.len()))?;
+        let part = parts.next().filter(|part| part.bytes().all(|c| c.is_ascii_hexdigit()))?;
         *byte = u8::from_str_radix(part, 16).ok()?;
     }
     parts.next().is_none().then_some(EthernetAddress(bytes))
@@ -320,5 +320,58 @@ impl Value for Time {
     }
     fn write(&self) -> Written {
         Written::Text(format!("{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is written reads the same.
+    fn again<T: Value>(value: &T) -> Option<T> {
+        match value.write() {
+            Written::Number(number) => T::from_number(number),
+            Written::Text(text) => T::from_text(&text),
+        }
+    }
+
+    #[test]
+    fn values_read_as_they_are_written() {
+        assert_eq!(again(&u64::MAX), Some(u64::MAX));
+        assert_eq!(again(&Time(1_700_000_000_000_000_001)), Some(Time(1_700_000_000_000_000_001)));
+        assert_eq!(again(&Bytes(vec![0, 0x1f, 0xff])), Some(Bytes(vec![0, 0x1f, 0xff])));
+        assert_eq!(again(&EthernetAddress::BROADCAST), Some(EthernetAddress::BROADCAST));
+        for opcode in (0..=u8::MAX).map(Opcode) {
+            assert_eq!(again(&opcode), Some(opcode));
+        }
+        for ecn in (0..4).map(Ecn::from_bits) {
+            assert_eq!(again(&ecn), Some(ecn));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        assert_eq!(Bits::<2>::from_number(4), None);
+        assert_eq!(Wide::<20>::from_number(1 << 20), None);
+        assert_eq!(Psn::from_number(1 << 24), None);
+        assert_eq!(u8::from_text("0x100"), None);
+        for text in ["1.0000000001", "1.x", "-1", "18446744074.0", "1.-1"] {
+            assert_eq!(Time::from_text(text), None, "{text}");
+        }
+        for text in ["0", "0g", "\u{e9}\u{e9}"] {
+            assert_eq!(Bytes::from_text(text), None, "{text}");
+        }
+        for text in ["", "1:2:3:4:5", "1:2:3:4:5:6:7", "1:2:3:4:5:+6", "100:2:3:4:5:6"] {
+            assert_eq!(ethernet_address(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_bases_and_underscores() {
+        assert_eq!(number("0xff_ff"), Some(0xffff));
+        assert_eq!(number("0b101"), Some(5));
+        assert_eq!(number("1_000"), Some(1000));
+        assert_eq!(number("0x"), None);
+        assert_eq!(Time::from_text("1.5"), Some(Time(1_500_000_000)));
     }
 }

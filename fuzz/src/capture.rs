@@ -18,7 +18,7 @@ fn print(bytes: &[u8], options: DumpOptions) -> Summary {
     let mut out = Vec::new();
     let summary = match dump(bytes, &mut out, options) {
         Ok(summary) => summary,
-        Err(DumpError::Read { error, summary }) => {
+        Err(DumpError::Read { error, summary, .. }) => {
             assert!(!error.to_string().is_empty());
             assert!(error.offset <= bytes.len() as u64, "{error} of {} bytes", bytes.len());
             assert_eq!(error.packets_before, summary.packets, "{error}");

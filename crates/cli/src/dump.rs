@@ -1,25 +1,36 @@
-//! `rdmalab dump`: a capture, one line or JSON object per packet, with the verdict on each ICRC.
+//! `rdmalab dump`: a capture, one line, tree or JSON object per packet, with the verdict on each ICRC.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-use rdmalab_trace::{DumpError, DumpOptions, ReadError, ReadFault, Summary};
+use rdmalab_trace::{DumpError, DumpOptions, Filter, ReadError, ReadFault, Summary};
 
 use crate::outcome::{Error, Outcome, Result, tell, unprinted};
 
 /// Print a capture, one line per packet, and check every ICRC.
 ///
-/// Reads pcap and pcapng. A summary goes to standard error. Exit code 1 if an ICRC is wrong or a packet is malformed, 2 if
+/// Reads pcap and pcapng, also packed with gzip or zstd. A summary goes to standard error. Exit code 1 if an ICRC is wrong or a packet is malformed, 2 if
 /// the file cannot be read to its end.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The capture, pcap or pcapng; "-" reads standard input
+    /// The capture, pcap or pcapng, plain or packed with gzip or zstd; "-" reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// One JSON object per packet and line
     #[arg(long)]
     json: bool,
+    /// Below each packet's line all its fields, by the names of the JSON objects
+    #[arg(short, long, conflicts_with = "json")]
+    verbose: bool,
+    /// Print, and judge, only the packets that fulfil an expression on the names of the JSON objects, as
+    /// 'infiniband.bth.opcode == 4 && ip.src != 10.9.0.1'
+    ///
+    /// There are ==, !=, <, <=, >, >=, !, &&, || and parentheses; a name alone asks whether the packet has that field or
+    /// header, as in '!infiniband.aeth'. Values are numbers (26, 0x1a), addresses, bytes (00:1f), words, or text in double
+    /// quotes. A name with several values in a packet fulfils what any of them does.
+    #[arg(long, value_name = "EXPRESSION")]
+    filter: Option<Filter>,
 }
 
 /// Prints the capture.
@@ -36,15 +47,21 @@ pub fn run(options: &Options) -> Result<Outcome> {
 }
 
 fn print(input: impl Read, options: &Options, flush_each: bool) -> Result<Summary> {
-    let dump_options = DumpOptions { json: options.json, flush_each };
+    let dump_options = DumpOptions {
+        json: options.json,
+        tree: options.verbose,
+        filter: options.filter.as_ref(),
+        flush_each,
+    };
     let mut out = io::stdout().lock();
-    rdmalab_trace::dump(input, &mut out, dump_options).map_err(|error| match error {
-        DumpError::Read { error, summary } => {
+    rdmalab_trace::dump(input, &mut out, dump_options).map_err(|failure| match failure {
+        DumpError::Read { ref error, ref summary, .. } => {
             if summary.packets > 0 {
-                tell(&summary);
+                tell(summary);
             }
-            unread(options, &error)
+            unread(options, &failure, error)
         }
+        DumpError::Filter(_) => Error::usage(&failure),
         DumpError::Write(error) => unprinted(error),
     })
 }
@@ -68,8 +85,8 @@ fn unopened(options: &Options, error: &io::Error) -> Error {
     }
 }
 
-fn unread(options: &Options, error: &ReadError) -> Error {
-    let unread = Error::usage(format_args!("{}: {error}", name(options)));
+fn unread(options: &Options, failure: &DumpError, error: &ReadError) -> Error {
+    let unread = Error::usage(format_args!("{}: {failure}", name(options)));
     match &error.fault {
         ReadFault::Cut { .. } if error.packets_before > 0 => unread.advice(
             "the packets before that are printed above; the capturing program may not have ended properly",

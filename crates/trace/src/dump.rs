@@ -1,4 +1,4 @@
-//! A whole capture, printed: a line or a JSON object for each packet, and counts at the end.
+//! A whole capture, printed: a line, a tree or a JSON object for each packet, and counts at the end.
 
 use core::fmt;
 use std::io::{self, Read, Write};
@@ -7,10 +7,13 @@ use rdmalab_wire::Carrier;
 use rdmalab_wire::iwarp::CrcVerdict;
 
 use crate::dissect::{Dissection, Icrc, Vcrc};
+use crate::filter::{Filter, FilterError};
+use crate::input::{Packing, Unpacked};
 use crate::json::Json;
 use crate::line::Line;
-use crate::read::{ReadError, Reader};
+use crate::read::{ReadError, ReadFault, Reader};
 use crate::streams::{IwarpUnit, Streams};
+use crate::tree::Tree;
 
 /// How many frame numbers of each kind of trouble are kept.
 const FIRST: usize = 10;
@@ -18,10 +21,14 @@ const FIRST: usize = 10;
 const CHUNK: usize = 64 * 1024;
 
 /// How a capture is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DumpOptions {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DumpOptions<'f> {
     /// JSON objects, one on each line, in place of lines for people.
     pub json: bool,
+    /// A tree of all fields below each line; nothing to JSON, which has them anyway.
+    pub tree: bool,
+    /// Print and count only the packets that fulfil this.
+    pub filter: Option<&'f Filter>,
     /// Hand on each line at once: for a person, or another program, who watches a capture that goes on.
     pub flush_each: bool,
 }
@@ -29,8 +36,10 @@ pub struct DumpOptions {
 /// What was in a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// All packets.
+    /// All packets, but those that the filter passed over.
     pub packets: u64,
+    /// Packets that the filter passed over.
+    pub passed_over: u64,
     /// InfiniBand packets: of RoCE, either version, and of native links.
     pub roce: u64,
     /// Those of them that are not RoCE v2.
@@ -83,28 +92,36 @@ pub enum DumpError {
     Read {
         /// Why, and where.
         error: ReadError,
+        /// How the file is packed; its offsets are then those of what comes out.
+        packing: Option<Packing>,
         /// What was in it before that; all of this has been printed.
         summary: Box<Summary>,
     },
+    /// The filter compares a field with something of another kind.
+    Filter(FilterError),
     /// The output did not take it.
     Write(io::Error),
 }
 
-/// Prints every packet of a capture.
+/// Prints every packet of a capture, which may be packed with gzip or zstd.
 ///
 /// # Errors
 /// If the capture is damaged or cut: after all packets before the damage have been printed. If printing
-/// fails.
-pub fn dump(input: impl Read, out: &mut impl Write, options: DumpOptions) -> Result<Summary, DumpError> {
+/// fails. If the filter compares a field with a value of another kind.
+pub fn dump(input: impl Read, out: &mut impl Write, options: DumpOptions<'_>) -> Result<Summary, DumpError> {
     let mut summary = Summary::default();
     let mut text = Vec::with_capacity(CHUNK + 4096);
     let result = print(input, out, options, &mut summary, &mut text);
     // What is left is printed even if the capture is damaged.
     let written = out.write_all(&text).and_then(|()| out.flush());
     match result {
-        Err(Stop::Read(error)) => {
+        Err(Stop::Read(error, packing)) => {
             written.map_err(DumpError::Write)?;
-            Err(DumpError::Read { error, summary: Box::new(summary) })
+            Err(DumpError::Read { error, packing, summary: Box::new(summary) })
+        }
+        Err(Stop::Filter(error)) => {
+            written.map_err(DumpError::Write)?;
+            Err(DumpError::Filter(error))
         }
         Err(Stop::Write(error)) => Err(DumpError::Write(error)),
         Ok(()) => written.map_err(DumpError::Write).map(|()| summary),
@@ -113,28 +130,43 @@ pub fn dump(input: impl Read, out: &mut impl Write, options: DumpOptions) -> Res
 
 /// Why printing stopped.
 enum Stop {
-    Read(ReadError),
+    Read(ReadError, Option<Packing>),
+    Filter(FilterError),
     Write(io::Error),
 }
 
 fn print(
     input: impl Read,
     out: &mut impl Write,
-    options: DumpOptions,
+    options: DumpOptions<'_>,
     summary: &mut Summary,
     text: &mut Vec<u8>,
 ) -> Result<(), Stop> {
-    let mut reader = Reader::new(input).map_err(Stop::Read)?;
+    let input = Unpacked::new(input).map_err(|error| {
+        Stop::Read(ReadError { offset: 0, packets_before: 0, fault: ReadFault::Io(error) }, None)
+    })?;
+    let packing = input.packing();
+    let unread = |error| Stop::Read(error, packing);
+    let mut reader = Reader::new(input).map_err(unread)?;
     let mut first = None;
     let mut streams = Streams::new();
-    while let Some(record) = reader.next().map_err(Stop::Read)? {
+    while let Some(record) = reader.next().map_err(unread)? {
         first = first.or(record.time);
         let dissection = streams.dissect(&record);
-        summary.count(record.frame, &dissection);
         summary.streams_forgotten = streams.forgotten();
         summary.gaps_given_up = streams.given_up();
+        if let Some(filter) = options.filter
+            && !filter.matches(&record, &dissection, first).map_err(Stop::Filter)?
+        {
+            summary.passed_over += 1;
+            continue;
+        }
+        summary.count(record.frame, &dissection);
         if options.json {
             Json::new(&record, &dissection, first).write(&mut *text).map_err(Stop::Write)?;
+        } else if options.tree {
+            let _ =
+                fmt::write(&mut Appended(text), format_args!("{}", Tree::new(&record, &dissection, first)));
         } else {
             // A vector takes everything.
             let _ =
@@ -216,8 +248,9 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} packets, {} of them {}: ICRC right in {}",
+            "{} packets{}, {} of them {}: ICRC right in {}",
             self.packets,
+            PassedOver(self.passed_over),
             self.roce,
             if self.not_roce_v2 == 0 { "RoCE v2" } else { "RoCE or InfiniBand" },
             self.icrc_right
@@ -255,6 +288,15 @@ impl fmt::Display for Summary {
     }
 }
 
+/// Said of them only if there are any.
+struct PassedOver(u64);
+
+impl fmt::Display for PassedOver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == 0 { Ok(()) } else { write!(f, " ({} more passed over by the filter)", self.0) }
+    }
+}
+
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.count)?;
@@ -274,7 +316,11 @@ impl fmt::Display for Trouble {
 impl fmt::Display for DumpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DumpError::Read { error, .. } => error.fmt(f),
+            DumpError::Read { error, packing: None, .. } => error.fmt(f),
+            DumpError::Read { error, packing: Some(packing), .. } => {
+                write!(f, "unpacked from {packing}, {error}")
+            }
+            DumpError::Filter(error) => write!(f, "filter: {error}"),
             DumpError::Write(error) => write!(f, "printing failed: {error}"),
         }
     }
@@ -284,6 +330,7 @@ impl std::error::Error for DumpError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             DumpError::Read { error, .. } => std::error::Error::source(error),
+            DumpError::Filter(error) => Some(error),
             DumpError::Write(error) => Some(error),
         }
     }

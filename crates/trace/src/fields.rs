@@ -74,7 +74,6 @@ impl fmt::Display for Value<'_> {
 /// Who is told of the fields; stops the walk by an error.
 pub(crate) type Visitor<'v, E> = &'v mut dyn FnMut(&'static str, Value<'_>) -> Result<(), E>;
 
-#[allow(dead_code, reason = "what prints trees and filters goes over all of them")]
 /// Names every field of a packet, then those of what it completed of iWARP, one behind the other: only their names may come
 /// more than once.
 pub(crate) fn walk<E>(

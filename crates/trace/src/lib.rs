@@ -1,7 +1,9 @@
 //! Captures: reading them, writing them, and telling what is in them.
 //!
-//! [`Reader`] reads pcap and pcapng from any stream, [`Writer`] writes pcapng. [`Dissection`] takes a packet
-//! apart, [`Line`] prints it on one line, [`Json`] as one object; [`dump`] does so with a whole capture.
+//! [`Reader`] reads pcap and pcapng from any stream, [`Unpacked`] takes gzip or zstd off it, [`Writer`] writes pcapng.
+//! [`Dissection`] takes a packet
+//! apart, [`Line`] prints it on one line, [`Tree`] as all its fields, [`Json`] as one object, [`Filter`] chooses by its fields;
+//! [`dump`] does so with a whole capture.
 //!
 //! A packet alone does not tell what of iWARP is in it; [`Streams`] follows TCP connections through a capture and does.
 //! Fields have Wireshark's names; `FIELDS.md` lists those that are ours, `DIFFERENCES.md` where values are.
@@ -34,16 +36,21 @@
 mod dissect;
 mod dump;
 mod fields;
+mod filter;
+mod input;
 mod json;
 mod line;
 mod read;
 mod record;
 mod streams;
+mod tree;
 mod write;
 
 pub use dissect::{Dissection, Icrc, LayerName, Malformed, Network, Roce, Vcrc};
 pub use dump::{DumpError, DumpOptions, Fpdus, Summary, Trouble, dump};
 pub use fields::Value;
+pub use filter::{Filter, FilterError, LONGEST_FILTER, MOST_TESTS};
+pub use input::{LARGEST_WINDOW, Packing, Unpacked};
 pub use json::Json;
 pub use line::Line;
 pub use read::options::Comments;
@@ -52,4 +59,5 @@ pub use record::{Direction, LinkType, Record};
 pub use streams::{
     Fpdu, IwarpUnit, MOST_BYTES, MOST_CONNECTIONS, MOST_HELD, MOST_SEARCHED, StartUp, Streams,
 };
+pub use tree::Tree;
 pub use write::{Entry, InterfaceId, WriteError, Writer};

@@ -136,7 +136,7 @@ fn a_cut_file_prints_its_whole_packets_then_says_where_it_is_cut() {
     let (whole, _) = print(&file, false);
     let (lines, summary) = print(&file[..frame_20.end - 1], false);
     assert_eq!(lines, whole[..19]);
-    let Err(DumpError::Read { error, summary }) = summary else { panic!("not noticed") };
+    let Err(DumpError::Read { error, summary, .. }) = summary else { panic!("not noticed") };
     assert_eq!(summary.packets, 19);
     assert_eq!((error.offset, error.packets_before), (frame_20.start as u64 - 16, 19));
     assert!(matches!(error.fault, ReadFault::Cut { .. }));
@@ -178,7 +178,7 @@ fn a_capture_that_keeps_only_the_heads_of_packets_is_not_called_broken() {
 fn a_capture_printed_line_by_line_is_the_same() {
     let file = capture("read_bw");
     let mut at_once = Vec::new();
-    dump(&file[..], &mut at_once, DumpOptions { flush_each: true, json: false }).unwrap();
+    dump(&file[..], &mut at_once, DumpOptions { flush_each: true, ..DumpOptions::default() }).unwrap();
     assert_eq!(String::from_utf8(at_once).unwrap().lines().collect::<Vec<_>>(), print(&file, false).0);
 }
 

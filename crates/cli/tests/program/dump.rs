@@ -25,6 +25,32 @@ fn json_is_one_object_per_line() {
 }
 
 #[test]
+fn a_filter_selects_what_is_printed_and_judged() {
+    let path = capture("rping.pcap");
+    let run = rdmalab(&["dump", "--filter", "frame.number <= 3 && infiniband", text(&path)]).exits(0);
+    assert_eq!(run.lines().len(), 3);
+    assert_eq!(
+        run.err,
+        "3 packets (26 more passed over by the filter), 3 of them RoCE v2: ICRC right in 3\n"
+    );
+}
+
+#[test]
+fn a_filter_that_is_none_exits_with_two_and_says_the_column() {
+    let path = capture("rping.pcap");
+    rdmalab(&["dump", "--filter", "ip.src = 1", text(&path)]).exits(2).says("column 8: `=` found");
+    rdmalab(&["dump", "--filter", "ip.sorc == 1", text(&path)]).exits(2).says("no field is named ip.sorc");
+    rdmalab(&["dump", "--filter", "ip.src == 1", text(&path)]).exits(2).says("ip.src is an IPv4 address");
+}
+
+#[test]
+fn a_tree_has_each_field_below_its_packet() {
+    let run = rdmalab(&["dump", "-v", text(&capture("rping.pcap"))]).exits(0);
+    assert!(run.out.contains("\n  infiniband.bth\n    infiniband.bth.opcode == "), "{}", run.out);
+    assert_eq!(run.lines().into_iter().filter(|line| *line == "  infiniband.bth").count(), 29);
+}
+
+#[test]
 fn standard_input_is_read_for_a_dash() {
     let path = capture("rping.pcap");
     let from_file = rdmalab(&["dump", text(&path)]).exits(0);

@@ -4,16 +4,17 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rdmalab_device::{Device, DeviceError, HostAddress, PathMtu, TapConfig};
+use rdmalab_device::{ConfigError, Device, DeviceError, HostAddress, NetError, PathMtu, TapConfig};
 use rdmalab_programs::pingpong::{self, DEFAULT_PORT, PingpongError, Step};
 use rdmalab_sim::rule::{from, lose, only};
 use rdmalab_sim::{End, Probability, RuleSet, Seed};
 
-use crate::outcome::{Error, Outcome, Result, print};
+use crate::outcome::{Error, Outcome, Result, print, tell as tell_error};
 
 /// Speaks ibv_rc_pingpong with a peer: as client if a server is named, else as server. The peer may be the real
 /// program on a real adapter, on Linux' rxe, or another rdmalab.
 #[derive(clap::Args)]
+#[command(allow_negative_numbers = true)]
 pub struct Options {
     /// The server to connect to; without one, wait for a client
     #[arg(value_name = "SERVER", conflicts_with = "listen")]
@@ -105,7 +106,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
         seed,
         ..TapConfig::new(&options.tap, vec![options.ip])
     })
-    .map_err(open_error)?;
+    .map_err(|error| open_error(error, &options.tap))?;
 
     let most = device.max_mtu();
     let mtu = match options.mtu {
@@ -156,6 +157,9 @@ pub fn run(options: &Options) -> Result<Outcome> {
     };
     let (counters, rules) = (device.counters(), device.rule_counts());
     let closed = device.close();
+    if let (Err(_), Err(error)) = (&report, &closed) {
+        tell_error(format_args!("rdmalab: {error}"));
+    }
     let report = report.map_err(game_error)?;
     closed.map_err(Error::failed)?;
     printed?;
@@ -175,17 +179,25 @@ pub fn run(options: &Options) -> Result<Outcome> {
     Ok(Outcome::Fine)
 }
 
-fn open_error(error: DeviceError) -> Error {
-    match error {
-        DeviceError::Config(_) => Error::usage(format_args!("--ip: {error}")),
-        DeviceError::Record(_) => Error::usage(error),
+fn open_error(error: DeviceError, tap: &str) -> Error {
+    match &error {
+        DeviceError::Config(config) => match **config {
+            ConfigError::Mtu { .. } => Error::usage(format_args!("{tap}: {error}"))
+                .advice(format_args!("give it a larger one: `ip link set {tap} mtu 1500`")),
+            _ => Error::usage(format_args!("--ip: {error}")),
+        },
+        DeviceError::Record(_) | DeviceError::KernelsAddress { .. } => Error::usage(error),
+        DeviceError::Net(net) => match **net {
+            NetError::BadName { .. } | NetError::WrongKind { .. } => Error::usage(error),
+            _ => Error::failed(error),
+        },
         _ => Error::failed(error),
     }
 }
 
 fn game_error(error: PingpongError) -> Error {
     match error {
-        PingpongError::NoSuchGid { .. } | PingpongError::Families { .. } => Error::usage(error),
+        PingpongError::NoSuchGid { .. } => Error::usage(error),
         _ => Error::failed(error),
     }
 }

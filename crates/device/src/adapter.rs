@@ -12,6 +12,9 @@ const BATCH: usize = 32;
 /// Frames that one call of [`Adapter::transmit`] hands on at most, so that receiving gets its turn.
 const TURN: usize = 256;
 
+/// RFC 8200 §5.
+const SMALLEST_IPV6_MTU: usize = 1280;
+
 /// What an [`Adapter`] is made with.
 #[derive(Clone, Debug)]
 pub struct AdapterConfig {
@@ -80,16 +83,17 @@ pub struct Adapter {
 
 impl Adapter {
     /// An adapter with nothing made in it. Its port has the link-local address of its MAC as GID 0, then the addresses
-    /// that it was given, as Linux orders them.
+    /// that it was given, as Linux orders them. On a link with less than IPv6's smallest MTU, 1280 bytes, there is no
+    /// link-local address.
     pub fn new(config: &AdapterConfig) -> Result<Self, ConfigError> {
         let mut host = config.host.clone();
         let link_local = HostAddress::link_local(host.mac);
-        let with_v6 = host.addresses.iter().any(|own| own.address.is_ipv6());
-        if with_v6 && !host.addresses.contains(&link_local) {
+        if host.mtu >= SMALLEST_IPV6_MTU && !host.addresses.contains(&link_local) {
             host.addresses.push(link_local);
         }
-        let mut gids = vec![link_local.address];
-        gids.extend(host.addresses.iter().map(|own| own.address).filter(|own| *own != link_local.address));
+        let mut gids: Vec<IpAddr> = host.addresses.iter().map(|own| own.address).collect();
+        // Stable: the others keep their order.
+        gids.sort_by_key(|own| *own != link_local.address);
         let mtu = PathMtu::from_link_mtu(host.mtu).unwrap_or(PathMtu::M256);
         let endpoint =
             EndpointConfig { report_retries: config.report_retries, ..EndpointConfig::new(gids, mtu) };

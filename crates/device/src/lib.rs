@@ -31,6 +31,8 @@ pub use live::{
 };
 
 pub use rdmalab_host::{ConfigError, HostAddress, HostConfig};
+#[cfg(feature = "net")]
+pub use rdmalab_net::NetError;
 pub use rdmalab_roce::{Counters, CreateError, Discard, Event, QueuePairConfig, RetryCause};
 pub use rdmalab_verbs::{
     Access, Attributes, Capabilities, Completion, CompletionKind, CompletionQueueId, CompletionStatus,

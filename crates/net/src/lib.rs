@@ -4,6 +4,7 @@
 //! frame, keeps no protocol state and starts no thread. Everything above it is handed bytes and a time.
 //!
 //! - [`Tap`] is an Ethernet device whose far side is this program.
+//! - [`kernel_addresses`] lists what the kernel answers for itself.
 //! - [`Poller`] waits for a device, for another thread's [`Waker`], or for a moment.
 //! - [`MonotonicClock`] and [`WallClock`] are u64 counts of nanoseconds.
 //!
@@ -12,11 +13,13 @@
 
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod clock;
 mod error;
 mod poller;
 mod tap;
 
+pub use addresses::kernel_addresses;
 pub use clock::{MonotonicClock, WallClock};
 pub use error::NetError;
 pub use poller::{Interest, Poller, Ready, Waker, use_precise_timers};

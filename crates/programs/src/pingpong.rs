@@ -81,8 +81,9 @@ pub fn serve(
     options: &Options,
     mut tell: impl FnMut(Step),
 ) -> Result<Report, PingpongError> {
-    let ours = exchange::Session::open(device, options)?;
+    // Before anything that takes time: a client may be waiting already.
     let listener = device.listen(options.port)?;
+    let ours = exchange::Session::open(device, options)?;
     let own = own_address(device, options.gid_index, None)?;
     tell(Step::Listening(SocketAddr::new(own, options.port)));
     let mut stream = listener
@@ -92,7 +93,7 @@ pub fn serve(
     let client = stream.ends().map(|(_, peer)| peer.ip());
     let local = ours.side(own_address(device, options.gid_index, client)?);
     tell(Step::Local(local));
-    let remote = hello::read(&mut stream)?;
+    let remote = hello::read(&mut stream, options.patience)?;
     tell(Step::Remote(remote));
     ours.connect(&local, &remote)?;
     hello::write(&mut stream, &local)?;
@@ -115,7 +116,7 @@ pub fn connect(
     let mut stream = device.connect(SocketAddr::new(server, options.port), options.patience)?;
     stream.set_timeout(options.patience);
     hello::write(&mut stream, &local)?;
-    let remote = hello::read(&mut stream)?;
+    let remote = hello::read(&mut stream, options.patience)?;
     tell(Step::Remote(remote));
     ours.connect(&local, &remote)?;
     hello::say_done(&mut stream)?;
@@ -147,14 +148,12 @@ fn own_address(device: &Device, index: Option<usize>, peer: Option<IpAddr>) -> R
             gids.get(index).copied().ok_or(PingpongError::NoSuchGid { index, entries: gids.len() })
         }
         None => {
-            let fits = |gid: &&IpAddr| peer.is_none_or(|peer| peer.is_ipv4() == gid.is_ipv4());
-            // Entry 0 is the link-local address.
-            gids.iter()
-                .skip(1)
-                .find(fits)
-                .or(gids.first())
-                .copied()
-                .ok_or(PingpongError::NoSuchGid { index: 0, entries: 0 })
+            let fits = |gid: &&IpAddr| {
+                let link_local = matches!(gid, IpAddr::V6(gid) if gid.is_unicast_link_local());
+                !link_local && peer.is_none_or(|peer| peer.is_ipv4() == gid.is_ipv4())
+            };
+            let none = PingpongError::NoSuchGid { index: 0, entries: gids.len() };
+            gids.iter().find(fits).or(gids.first()).copied().ok_or(none)
         }
     }
 }

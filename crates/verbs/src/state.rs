@@ -1,5 +1,7 @@
 //! The states of a queue pair and the changes between them that an application may order: one table.
 
+use core::net::IpAddr;
+
 use crate::attributes::{AttributeSet, Attributes};
 
 /// States of a queue pair (`ibv_qp_state`).
@@ -214,8 +216,17 @@ impl Attributes {
         if self.path.is_some_and(|path| path.source.is_ipv4() != path.destination.is_ipv4()) {
             return bad("IBV_QP_AV", "two addresses of one family");
         }
+        if self.path.is_some_and(|path| !is_unicast(path.destination)) {
+            return bad("IBV_QP_AV", "to a unicast address");
+        }
         Ok(())
     }
+}
+
+/// Whether an address can be one peer's.
+fn is_unicast(address: IpAddr) -> bool {
+    let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
+    !(address.is_multicast() || address.is_unspecified() || is_broadcast)
 }
 
 #[cfg(test)]
@@ -277,6 +288,22 @@ mod tests {
                 attribute: "IBV_QP_TIMEOUT"
             })
         );
+    }
+
+    #[test]
+    fn a_path_leads_to_one_peer() {
+        let towards = |destination: &str| {
+            let (source, destination) =
+                (if destination.contains(':') { "fd00::1" } else { "10.0.0.1" }, destination);
+            let path = crate::Path::new(source.parse().unwrap(), destination.parse().unwrap());
+            Attributes { path: Some(path), ..Attributes::default() }.check(State::Sqd)
+        };
+        for peer in ["10.0.0.2", "127.0.0.1", "fd00::2", "fe80::1", "::1"] {
+            assert_eq!(towards(peer), Ok(State::Sqd), "{peer}");
+        }
+        for nobody in ["0.0.0.0", "255.255.255.255", "224.0.0.1", "::", "ff02::1"] {
+            assert!(matches!(towards(nobody), Err(ModifyError::BadValue { .. })), "{nobody}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rdmalab_host::HostAddress;
-use rdmalab_net::{Poller, Tap};
+use rdmalab_net::{Poller, Tap, kernel_addresses};
 use rdmalab_roce::{Counters, Event, QueuePairConfig};
 use rdmalab_sim::{Counts, RuleSet};
 use rdmalab_verbs::{Access, Capabilities, ProtectionDomainId};
@@ -66,6 +66,11 @@ impl Device {
         }
         if !tap.is_up()? {
             tap.bring_up()?;
+        }
+        for (device, address) in kernel_addresses()? {
+            if config.addresses.iter().any(|own| own.address == address) {
+                return Err(DeviceError::KernelsAddress { address, device });
+            }
         }
         let mut adapter = AdapterConfig::new(config.addresses, usize::from(tap.mtu()?));
         adapter.host.seed = config.seed;

@@ -20,6 +20,17 @@ pub enum DeviceError {
     /// The addresses or the MTU make no sense.
     #[error("{0}")]
     Config(#[source] Arc<ConfigError>),
+    /// The kernel has that address itself, and would answer for it too.
+    #[error(
+        "{address} is an address of the kernel on {device}: an emulated host needs one of its own; take another, or \
+         remove it with `ip address del {address} dev {device}`"
+    )]
+    KernelsAddress {
+        /// The address.
+        address: std::net::IpAddr,
+        /// The interface that has it.
+        device: String,
+    },
     /// The capture cannot be written.
     #[error("{0}")]
     Record(#[source] Arc<RecordError>),

@@ -29,6 +29,17 @@ pub enum PingpongError {
     /// The TCP connection broke.
     #[error("the exchange of addresses over TCP failed: {0}")]
     Tcp(#[from] io::Error),
+    /// The peer closed the TCP connection too early.
+    #[error("the peer closed the connection after {got} of the {expected} bytes of its address message")]
+    Hangup {
+        /// Bytes that came.
+        got: usize,
+        /// Bytes of the message.
+        expected: usize,
+    },
+    /// The peer sent back what we told it.
+    #[error("the peer announced our own queue pair: it is an echo, not a peer")]
+    Echo,
     /// The peer's first message is not what the program sends.
     #[error("the peer's address message is not of ibv_rc_pingpong: {0:?}")]
     NotAnAddress(String),

@@ -71,6 +71,9 @@ impl<'a> Session<'a> {
         if local.address.is_ipv4() != remote.address.is_ipv4() {
             return Err(PingpongError::Families { local: local.address, peer: remote.address });
         }
+        if local.address == remote.address && local.queue_pair == remote.queue_pair {
+            return Err(PingpongError::Echo);
+        }
         self.queue_pair.modify(&Attributes {
             state: Some(State::Rtr),
             path: Some(Path::new(local.address, remote.address)),

@@ -6,6 +6,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
+use std::time::Duration;
 
 use rdmalab_device::{Gid, Psn, Qpn};
 
@@ -72,9 +73,20 @@ pub(super) fn write(stream: &mut impl Write, side: &Side) -> io::Result<()> {
     stream.write_all(&side.encode())
 }
 
-pub(super) fn read(stream: &mut impl Read) -> Result<Side, PingpongError> {
+pub(super) fn read(stream: &mut impl Read, patience: Option<Duration>) -> Result<Side, PingpongError> {
     let mut message = [0; LENGTH];
-    stream.read_exact(&mut message)?;
+    let mut got = 0;
+    while got < LENGTH {
+        match stream.read(&mut message[got..]) {
+            Ok(0) => return Err(PingpongError::Hangup { got, expected: LENGTH }),
+            Ok(count) => got += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                return Err(PingpongError::Silence { what: "the peer's address message", patience });
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
     Side::decode(&message)
         .ok_or_else(|| PingpongError::NotAnAddress(String::from_utf8_lossy(&message).into_owned()))
 }
@@ -116,6 +128,7 @@ mod tests {
 
     #[test]
     fn a_message_cut_short_is_an_error() {
-        assert!(matches!(read(&mut &SEEN[..51]), Err(PingpongError::Tcp(_))));
+        let cut = read(&mut &SEEN[..51], None);
+        assert!(matches!(cut, Err(PingpongError::Hangup { got: 51, expected: 52 })), "{cut:?}");
     }
 }

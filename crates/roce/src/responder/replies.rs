@@ -57,8 +57,8 @@ impl Reply {
 
 /// The queue of answers.
 ///
-/// Invariants: never longer than its capacity, which is fixed when the queue pair becomes ready to receive; two
-/// acknowledgements never stand one behind the other, since the later says it all.
+/// Invariants: never longer than its capacity, the READs that may be outstanding, and one last word, and room for them is
+/// reserved; behind an acknowledgement or an RNR NAK never stands an acknowledgement or NAK, since the later says it all.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
     queue: VecDeque<Reply>,
@@ -72,7 +72,9 @@ impl Replies {
     pub(super) fn resize(&mut self, max_reads: u8) {
         // Each READ may have an acknowledgement in front; as many again for replays; one for the last word.
         self.capacity = 4 * usize::from(max_reads) + 4;
-        self.queue.reserve((self.capacity + 1).saturating_sub(self.queue.len()));
+        // Besides, READs are let in by their own limit, and the last word always.
+        let most = self.capacity + usize::from(max_reads) + 1;
+        self.queue.reserve(most.saturating_sub(self.queue.len()));
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -89,10 +91,15 @@ impl Replies {
         self.reads = 0;
     }
 
-    /// Adds an acknowledgement or NAK; `false` if there is no room. A later one replaces a positive one before it.
+    /// Adds an acknowledgement or NAK; `false` if there is no room. A later one replaces a positive one or an RNR NAK just
+    /// before it. A sequence NAK stays: what came behind the gap was dropped, and the peer must be told.
     pub(super) fn push(&mut self, reply: Reply) -> bool {
         if let (
-            Some(Reply::Acknowledge { psn, msn, syndrome: syndrome @ Syndrome::Ack { .. } }),
+            Some(Reply::Acknowledge {
+                psn,
+                msn,
+                syndrome: syndrome @ (Syndrome::Ack { .. } | Syndrome::RnrNak { .. }),
+            }),
             Reply::Acknowledge { psn: later, msn: later_msn, syndrome: later_syndrome },
         ) = (self.queue.back_mut(), reply)
         {

@@ -10,7 +10,7 @@ use crate::dissect::{Dissection, Icrc, Vcrc};
 use crate::filter::{Filter, FilterError};
 use crate::input::{Packing, Unpacked};
 use crate::json::Json;
-use crate::line::Line;
+use crate::line::{Line, quick};
 use crate::read::{ReadError, ReadFault, Reader};
 use crate::streams::{IwarpUnit, Streams};
 use crate::tree::Tree;
@@ -167,7 +167,7 @@ fn print(
         } else if options.tree {
             let _ =
                 fmt::write(&mut Appended(text), format_args!("{}", Tree::new(&record, &dissection, first)));
-        } else {
+        } else if !quick::write(&record, &dissection, first, text) {
             // A vector takes everything.
             let _ =
                 fmt::write(&mut Appended(text), format_args!("{}", Line::new(&record, &dissection, first)));

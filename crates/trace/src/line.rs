@@ -10,6 +10,8 @@
 //! Seconds count from the first packet, with nine decimals if the capture's clock
 //! ticks finer than microseconds, otherwise with six.
 
+pub(crate) mod quick;
+
 use core::fmt::{self, Display, Formatter};
 
 use etherparse::icmpv6::{TYPE_NEIGHBOR_ADVERTISEMENT, TYPE_NEIGHBOR_SOLICITATION};

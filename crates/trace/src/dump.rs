@@ -318,7 +318,10 @@ impl fmt::Display for DumpError {
         match self {
             DumpError::Read { error, packing: None, .. } => error.fmt(f),
             DumpError::Read { error, packing: Some(packing), .. } => {
-                write!(f, "unpacked from {packing}, {error}")
+                if error.packets_before > 0 {
+                    write!(f, "after packet {}, ", error.packets_before)?;
+                }
+                write!(f, "at offset {} of what {packing} unpacks to: {}", error.offset, error.fault)
             }
             DumpError::Filter(error) => write!(f, "filter: {error}"),
             DumpError::Write(error) => write!(f, "printing failed: {error}"),

@@ -1,9 +1,8 @@
 //! Captures: reading them, writing them, and telling what is in them.
 //!
 //! [`Reader`] reads pcap and pcapng from any stream, [`Unpacked`] takes gzip or zstd off it, [`Writer`] writes pcapng.
-//! [`Dissection`] takes a packet
-//! apart, [`Line`] prints it on one line, [`Tree`] as all its fields, [`Json`] as one object, [`Filter`] chooses by its fields;
-//! [`dump`] does so with a whole capture.
+//! [`Dissection`] takes a packet apart, [`Line`] prints it on one line, [`Tree`] with all its fields, [`Json`] as one
+//! object; [`Filter`] chooses packets by their fields; [`dump`] does so with a whole capture.
 //!
 //! A packet alone does not tell what of iWARP is in it; [`Streams`] follows TCP connections through a capture and does.
 //! Fields have Wireshark's names; `FIELDS.md` lists those that are ours, `DIFFERENCES.md` where values are.

@@ -7,7 +7,7 @@
 
 use core::net::Ipv4Addr;
 
-use rdmalab_wire::{Aeth, Carrier, Ecn, Headers, PayloadRule, Reth, Syndrome, TransportKind};
+use rdmalab_wire::{Aeth, Carrier, Ecn, Headers, ImmDt, PayloadRule, Reth, Syndrome, TransportKind};
 
 use crate::dissect::{Content, Dissection, Icrc, Network};
 use crate::line::since_first;
@@ -27,7 +27,7 @@ pub(crate) fn write(
     let Some(row) = opcode.row() else { return false };
     let time = since_first(record, first).and_then(|time| u64::try_from(time).ok());
     let Some(nanoseconds) = time else { return false };
-    let Some(Extended { reth, aeth }) = extended(&packet.headers) else { return false };
+    let Some(Extended { reth, aeth, imm_dt }) = extended(&packet.headers) else { return false };
     let ordinary = row.transport == TransportKind::Rc
         && matches!(roce.carrier, Carrier::RoceV2Ipv4(..))
         && roce.icrc == Icrc::Right
@@ -36,9 +36,7 @@ pub(crate) fn write(
         && packet.payload.len() >= roce.payload_length
         && dissection.malformed.is_none()
         && !dissection.cut
-        && dissection.vlan.iter().all(Option::is_none)
-        && header.dscp == 0
-        && !(bth.fecn || bth.becn);
+        && dissection.vlan.iter().all(Option::is_none);
     if !ordinary || { record.comments }.next().is_some() {
         return false;
     }
@@ -50,6 +48,10 @@ pub(crate) fn write(
     ipv4(text, header.source);
     text.extend_from_slice(b" > ");
     ipv4(text, header.destination);
+    if header.dscp != 0 {
+        text.extend_from_slice(b" dscp=");
+        decimal(text, header.dscp);
+    }
     text.extend_from_slice(match header.ecn {
         Ecn::NotEct => b"",
         Ecn::Ect0 => b" ecn=ect0",
@@ -83,9 +85,17 @@ pub(crate) fn write(
         text.extend_from_slice(b" len=");
         decimal(text, packet.payload.len());
     }
-    for (set, name) in
-        [(bth.solicited, &b" solicited"[..]), (bth.ack_request, b" ackreq"), (bth.migrated, b" migrated")]
-    {
+    if let Some(imm_dt) = imm_dt {
+        text.extend_from_slice(b" imm=0x");
+        hexadecimal(text, u32::from_be_bytes(imm_dt.0).into(), 8);
+    }
+    for (set, name) in [
+        (bth.solicited, &b" solicited"[..]),
+        (bth.ack_request, b" ackreq"),
+        (bth.fecn, b" fecn"),
+        (bth.becn, b" becn"),
+        (bth.migrated, b" migrated"),
+    ] {
         if set {
             text.extend_from_slice(name);
         }
@@ -100,6 +110,7 @@ pub(crate) fn write(
 struct Extended<'h> {
     reth: Option<&'h Reth>,
     aeth: Option<&'h Aeth>,
+    imm_dt: Option<&'h ImmDt>,
 }
 
 /// None if there are others, or a negative acknowledgement.
@@ -113,7 +124,7 @@ fn extended(headers: &Headers) -> Option<Extended<'_>> {
         atomic_eth: None,
         aeth,
         atomic_ack_eth: None,
-        imm_dt: None,
+        imm_dt,
         ieth: None,
     } = headers
     else {
@@ -121,7 +132,7 @@ fn extended(headers: &Headers) -> Option<Extended<'_>> {
     };
     match aeth {
         None | Some(Aeth { syndrome: Syndrome::Ack { .. }, .. }) => {
-            Some(Extended { reth: reth.as_ref(), aeth: aeth.as_ref() })
+            Some(Extended { reth: reth.as_ref(), aeth: aeth.as_ref(), imm_dt: imm_dt.as_ref() })
         }
         Some(_) => None,
     }

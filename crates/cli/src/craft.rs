@@ -8,6 +8,8 @@ use rdmalab_craft::{
     Capture, CraftError, DescribeError, Frame, LONGEST_SPEC, Limits, OutputError, Spec, craft, describe,
 };
 
+use rdmalab_trace::Unpacked;
+
 use crate::outcome::{Error, Outcome, Result, tell, unprinted};
 
 /// Write packets from a description, right or wrong, or describe a capture.
@@ -97,11 +99,13 @@ fn describe_capture(from: &Path, output: Option<&Path>) -> Result<Outcome> {
         Some(path) => Box::new(BufWriter::new(create(path)?)),
         None => Box::new(BufWriter::new(io::stdout().lock())),
     };
-    let described = if from.as_os_str() == "-" {
-        describe(io::stdin().lock(), &mut out)
+    let input: Box<dyn Read> = if from.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
     } else {
-        describe(BufReader::new(open(from)?), &mut out)
+        Box::new(BufReader::new(open(from)?))
     };
+    let unreadable = |error| Error::usage(format_args!("cannot read {}: {error}", from.display()));
+    let described = describe(Unpacked::new(input).map_err(unreadable)?, &mut out);
     let unwritten = |error| match output {
         None => unprinted(error),
         Some(path) => Error::failed(format_args!("cannot write {}: {error}", path.display())),

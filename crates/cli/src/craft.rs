@@ -1,7 +1,9 @@
 //! `rdmalab craft`: packets from a description, and with `--from` a description from a capture.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rdmalab_craft::{
@@ -50,6 +52,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
 }
 
 fn craft_spec(path: &Path, output: &Path) -> Result<Outcome> {
+    refuse_the_same(path, Some(output))?;
     let spec = Spec::parse(&read_spec(path)?)
         .map_err(|error| Error::usage(format_args!("{}: {error}", name(path))))?;
     let classic = match output.extension().and_then(|extension| extension.to_str()) {
@@ -68,8 +71,7 @@ fn craft_spec(path: &Path, output: &Path) -> Result<Outcome> {
     let finished = capture.finish();
     let packets = result.map_err(|error| match error {
         CraftError::Spec(error) => Error::usage(format_args!("{}: {error}", name(path))),
-        CraftError::Output(error @ (OutputError::Pcapng(_) | OutputError::Pcap(_))) => unwritten(error),
-        CraftError::Output(error) => Error::usage(format_args!("{}: {error}", output.display())),
+        CraftError::Output(error) => unwritten(error),
     })?;
     finished.map_err(unwritten)?;
     tell(format_args!("{packets} packets written to {}", output.display()));
@@ -95,17 +97,20 @@ fn read_spec(path: &Path) -> Result<String> {
 }
 
 fn describe_capture(from: &Path, output: Option<&Path>) -> Result<Outcome> {
-    let mut out: Box<dyn Write> = match output {
-        Some(path) => Box::new(BufWriter::new(create(path)?)),
-        None => Box::new(BufWriter::new(io::stdout().lock())),
-    };
+    refuse_the_same(from, output)?;
     let input: Box<dyn Read> = if from.as_os_str() == "-" {
         Box::new(io::stdin().lock())
     } else {
         Box::new(BufReader::new(open(from)?))
     };
     let unreadable = |error| Error::usage(format_args!("cannot read {}: {error}", from.display()));
-    let described = describe(Unpacked::new(input).map_err(unreadable)?, &mut out);
+    let input = Unpacked::new(input).map_err(unreadable)?;
+    // Only now, so that input that cannot even be opened costs no file.
+    let mut out: Box<dyn Write> = match output {
+        Some(path) => Box::new(BufWriter::new(create(path)?)),
+        None => Box::new(BufWriter::new(io::stdout().lock())),
+    };
+    let described = describe(input, &mut out);
     let unwritten = |error| match output {
         None => unprinted(error),
         Some(path) => Error::failed(format_args!("cannot write {}: {error}", path.display())),
@@ -122,6 +127,27 @@ fn describe_capture(from: &Path, output: Option<&Path>) -> Result<Outcome> {
         }
         Err(DescribeError::Write(error)) => Err(unwritten(error)),
     }
+}
+
+/// Creating the output would empty the input before it is read, however the two are called.
+fn refuse_the_same(input: &Path, output: Option<&Path>) -> Result<()> {
+    let of_stream = |stream: io::Result<std::os::fd::OwnedFd>| File::from(stream.ok()?).metadata().ok();
+    let read = match input.as_os_str() == "-" {
+        true => of_stream(io::stdin().as_fd().try_clone_to_owned()),
+        false => fs::metadata(input).ok(),
+    };
+    let written = match output {
+        Some(path) => fs::metadata(path).ok(),
+        None => of_stream(io::stdout().as_fd().try_clone_to_owned()),
+    };
+    // A terminal or /dev/null may be both.
+    let is_one = |a: &Metadata, b: &Metadata| a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino());
+    if !read.zip(written).is_some_and(|(read, written)| is_one(&read, &written)) {
+        return Ok(());
+    }
+    let output = output.map_or_else(|| "standard output".to_owned(), |path| path.display().to_string());
+    let same = format_args!("{} and {output} are the same file, which would be lost", name(input));
+    Err(Error::usage(same).advice("write to another file"))
 }
 
 fn name(path: &Path) -> String {

@@ -73,6 +73,7 @@ impl Stop {
     fn at(self, place: Place) -> CraftError {
         match self {
             Stop::Wrong(what) => SpecError::at(place, what).into(),
+            Stop::Output(error) if error.is_of_the_frame() => SpecError::at(place, error).into(),
             Stop::Output(error) => error.into(),
         }
     }

@@ -59,7 +59,7 @@ impl std::error::Error for SpecError {}
 pub enum CraftError {
     /// The description is wrong.
     Spec(SpecError),
-    /// A packet could not be handed on.
+    /// A packet could not be handed on, though nothing is wrong with it.
     Output(OutputError),
 }
 

@@ -74,6 +74,17 @@ impl fmt::Display for OutputError {
 
 impl std::error::Error for OutputError {}
 
+impl OutputError {
+    /// Whether the frame asks for what no file of this kind holds, so that it is the description that is wrong.
+    pub fn is_of_the_frame(&self) -> bool {
+        match self {
+            OutputError::Pcapng(error) => matches!(error, WriteError::TooLong { .. }),
+            OutputError::Pcap(_) => false,
+            OutputError::LinkTypes { .. } | OutputError::Interfaces | OutputError::Time(_) => true,
+        }
+    }
+}
+
 /// A capture file that is being written.
 #[derive(Debug)]
 pub struct Capture<W> {

@@ -167,8 +167,42 @@ fn classic_file_takes_one_link_type() {
     let spec = Spec::parse(text).unwrap();
     let mut file = Capture::pcap(Vec::new());
     let error = craft(&spec, FEW, &mut |frame| file.write(frame)).unwrap_err();
-    assert!(matches!(error, CraftError::Output(_)));
+    assert!(matches!(error, CraftError::Spec(_)));
     assert!(error.to_string().contains(".pcapng"), "{error}");
+}
+
+#[test]
+fn what_no_file_can_hold_is_a_mistake_of_its_entry() {
+    let long = "x".repeat(70_000);
+    let interfaces: String =
+        (0..1025).map(|n| format!("[[packet]]\nopcode = 4\ninterface = \"i{n}\"\n")).collect();
+    let cases = [
+        (
+            false,
+            format!("[[packet]]\nopcode = 4\n[[packet]]\nopcode = 4\ncomment = \"{long}\"\n"),
+            "packet 2 (line 3): ",
+        ),
+        (false, format!("[[packet]]\nopcode = 4\ninterface = \"{long}\"\n"), "packet 1 (line 1): "),
+        (
+            false,
+            format!("[[conversation]]\noperation = \"send\"\ncomment = \"{long}\"\n"),
+            "conversation 1 (line 1): ",
+        ),
+        (false, interfaces, "packet 1025 (line 3073): more than 1024 interfaces"),
+        (
+            true,
+            "\n[[packet]]\nopcode = 4\ntime = \"4294967296.0\"\n".to_owned(),
+            "packet 1 (line 2): a pcap file ends",
+        ),
+    ];
+    for (classic, text, says) in cases {
+        let spec = Spec::parse(&text).unwrap();
+        let mut file = if classic { Capture::pcap(Vec::new()) } else { Capture::pcapng(Vec::new()).unwrap() };
+        let limits = Limits { packets: 2000, ..FEW };
+        let error = craft(&spec, limits, &mut |frame| file.write(frame)).unwrap_err();
+        assert!(matches!(error, CraftError::Spec(_)), "{says}: {error:?}");
+        assert!(error.to_string().starts_with(says), "{error}");
+    }
 }
 
 /// A capture of these packets: link type, bytes, bytes cut off.

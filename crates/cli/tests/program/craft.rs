@@ -91,3 +91,25 @@ fn a_packet_is_repeated_with_its_psn_going_on() {
     let dump = rdmalab(&["dump", text(&file)]).exits(0);
     assert!(dump.lines()[2999].contains("psn=2999 "), "{}", dump.lines()[2999]);
 }
+
+#[test]
+fn a_file_is_never_written_over_itself() {
+    let (file, link) = (scratch("itself.pcap"), scratch("itself_too.pcap"));
+    fs::copy(capture("rping.pcap"), &file).unwrap();
+    let _ = fs::remove_file(&link);
+    fs::hard_link(&file, &link).unwrap();
+    let before = fs::read(&file).unwrap();
+    rdmalab(&["craft", "--from", text(&file), "-o", text(&file)]).exits(2).says("are the same file");
+    rdmalab(&["craft", "--from", text(&link), "-o", text(&file)]).exits(2).says("are the same file");
+    rdmalab(&["craft", text(&file), "-o", text(&link)]).exits(2).says("are the same file");
+    assert!(fs::read(&file).unwrap() == before);
+}
+
+#[test]
+fn a_comment_too_long_for_a_capture_is_a_mistake_of_the_description() {
+    let what = format!("\n[[packet]]\nopcode = 4\ncomment = \"{}\"\n", "x".repeat(70_000));
+    let path = spec("comment.toml", &what);
+    rdmalab(&["craft", text(&path), "-o", text(&scratch("comment.pcapng"))])
+        .exits(2)
+        .says("packet 1 (line 2)");
+}

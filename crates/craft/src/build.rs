@@ -9,6 +9,7 @@ use rdmalab_wire::{
     Carrier, EthernetAddress, Headers, ImmDt, Opcode, Pause, PriorityPause, TransportKind, VlanTag,
 };
 
+use crate::effect;
 use crate::exchange::{Exchange, Operation};
 use crate::fields::{Fields, VlanFields};
 use crate::flow::{CarriedBy, Flow, Host, Way, host_number};
@@ -67,6 +68,7 @@ pub(crate) fn flow(spec: &FlowSpec, hosts: &BTreeMap<&str, Host>) -> Result<Flow
     let mut flow = flow.ok_or_else(|| {
         format!("{} and {} have addresses of two families, {} and {}", spec.from, spec.to, from.ip, to.ip)
     })?;
+    effect::flow(spec, &flow.side(Way::Forth).carrier)?;
     flow.transport = match spec.transport.unwrap_or(TransportName::Rc) {
         TransportName::Rc => TransportKind::Rc,
         TransportName::Uc => TransportKind::Uc,
@@ -225,20 +227,20 @@ fn headers(
 }
 
 fn without(name: &str, headers: &mut Headers) -> Result<(), String> {
-    match name {
-        "rdeth" => headers.rdeth = None,
-        "xrceth" => headers.xrceth = None,
-        "deth" => headers.deth = None,
-        "feth" => headers.feth = None,
-        "reth" => headers.reth = None,
-        "atomic_eth" => headers.atomic_eth = None,
-        "aeth" => headers.aeth = None,
-        "atomic_ack_eth" => headers.atomic_ack_eth = None,
-        "imm_dt" => headers.imm_dt = None,
-        "ieth" => headers.ieth = None,
+    let was_there = match name {
+        "rdeth" => headers.rdeth.take().is_some(),
+        "xrceth" => headers.xrceth.take().is_some(),
+        "deth" => headers.deth.take().is_some(),
+        "feth" => headers.feth.take().is_some(),
+        "reth" => headers.reth.take().is_some(),
+        "atomic_eth" => headers.atomic_eth.take().is_some(),
+        "aeth" => headers.aeth.take().is_some(),
+        "atomic_ack_eth" => headers.atomic_ack_eth.take().is_some(),
+        "imm_dt" => headers.imm_dt.take().is_some(),
+        "ieth" => headers.ieth.take().is_some(),
         _ => return Err(format!("without = [{name:?}] is none of the extended headers, as \"reth\"")),
-    }
-    Ok(())
+    };
+    if was_there { Ok(()) } else { Err(format!("without = [{name:?}]: the packet has none anyway")) }
 }
 
 fn immediate(bytes: &[u8]) -> Result<[u8; 4], String> {

@@ -7,6 +7,7 @@ use rdmalab_wire::iwarp::{
     Place, ReadRequest, Stag, Terminate, TerminateError,
 };
 
+use crate::effect;
 use crate::flow::{Host, Way, host_number};
 use crate::spec::{FpduSpec, MpaSpec, StreamSpec};
 use crate::stream::Stream;
@@ -53,7 +54,7 @@ pub(crate) fn run<E: From<String>>(
         let at = |what: String| format!("fpdu {}: {what}", index + 1);
         let way = if fpdu.reply { Way::Back } else { Way::Forth };
         let numbers = &mut numbers[usize::from(fpdu.reply)];
-        write(fpdu, numbers, &mut ulpdu);
+        write(fpdu, numbers, &mut ulpdu).map_err(at)?;
         let sent = stream.send_fpdu(way, &ulpdu, fpdu.wrong_crc, each)?;
         sent.map_err(|error| at(error.to_string()))?;
     }
@@ -103,12 +104,14 @@ fn start_up(spec: &MpaSpec, kind: MpaKind) -> Result<Vec<u8>, String> {
 }
 
 /// Writes header, body and payload, and counts the message.
-fn write(spec: &FpduSpec, numbers: &mut [u32; 4], out: &mut Vec<u8>) {
+fn write(spec: &FpduSpec, numbers: &mut [u32; 4], out: &mut Vec<u8>) -> Result<(), String> {
     let opcode = spec.opcode.0;
     let model = opcode.row().map(|row| row.model);
     let last = spec.last.unwrap_or(true);
     let offset = spec.offset.map_or(0, |given| given.0);
-    let place = if spec.tagged.unwrap_or(model == Some(Model::Tagged)) {
+    let is_tagged = spec.tagged.unwrap_or(model == Some(Model::Tagged));
+    effect::fpdu(spec, is_tagged)?;
+    let place = if is_tagged {
         Place::Tagged { stag: Stag::new(spec.stag.map_or(0, |given| given.0)), offset }
     } else {
         let known = match model {
@@ -126,6 +129,7 @@ fn write(spec: &FpduSpec, numbers: &mut [u32; 4], out: &mut Vec<u8>) {
             *number = msn.wrapping_add(last.into());
         }
         let upper = spec.invalidate.map_or(0, |given| given.0);
+        // It is known to fit.
         Place::Untagged { upper, queue, msn, offset: offset as u32 }
     };
     let mut header = Header::new(opcode, last, place);
@@ -175,4 +179,5 @@ fn write(spec: &FpduSpec, numbers: &mut [u32; 4], out: &mut Vec<u8>) {
     if let Some(payload) = &spec.payload {
         payload.put(out);
     }
+    Ok(())
 }

@@ -8,6 +8,7 @@ use rdmalab_wire::Carrier;
 use crate::build;
 use crate::build_stream;
 use crate::connect;
+use crate::effect;
 use crate::error::{CraftError, SpecError};
 use crate::flow::{Flow, Host, Way};
 use crate::limits::Limits;
@@ -196,10 +197,12 @@ impl Run<'_, '_> {
             if spec.opcode.is_some() {
                 return Err(Stop::Wrong("opcode goes neither with raw bytes nor with a pause".to_owned()));
             }
+            effect::other_frame(spec)?;
             build::other_frame(spec, flow.as_deref(), &mut self.frame)?;
             return (0..repeat).try_for_each(|_| self.output.put(&self.frame, remarks));
         };
         let flow = flow?;
+        effect::packet(spec, flow)?;
         let way = if spec.reply == Some(true) { Way::Back } else { Way::Forth };
         for _ in 0..repeat {
             let packet = build::packet(spec, opcode, flow)?;
@@ -219,6 +222,7 @@ impl Run<'_, '_> {
         }
         let flow = find(&mut self.flows, &mut self.unnamed, spec.flow.as_deref())?;
         let way = if spec.reply { Way::Back } else { Way::Forth };
+        effect::conversation(spec, flow.transport)?;
         let exchange = build::exchange(spec)?;
         let mtu = flow.mtu;
         if let Some(Given(given)) = spec.mtu {

@@ -50,6 +50,7 @@ mod checksum;
 mod connect;
 mod craft;
 mod describe;
+mod effect;
 mod error;
 mod exchange;
 mod fields;

@@ -26,7 +26,10 @@ pub(crate) fn encode(table: &Table) -> Result<Vec<u8>, String> {
     let mut bytes = vec![0; Mad::LENGTH];
     let mut given = Vec::new();
     flatten("", table, &mut given);
-    if let Some(Toml::String(name)) = table.get("message") {
+    if let Some(message) = table.get("message") {
+        let Toml::String(name) = message else {
+            return Err(format!("mad.message = {message}: expected a message's name, as \"REQ\""));
+        };
         let attribute = attributes().find(|attribute| message_name(*attribute) == Some(name));
         let attribute = attribute.ok_or_else(|| {
             let names: Vec<_> = attributes().filter_map(message_name).collect();

@@ -38,16 +38,17 @@ pub trait Value: Sized {
     fn write(&self) -> Written;
 }
 
-/// A number in decimal, hexadecimal (`0x`) or binary (`0b`) digits, `_` between them as one likes.
+/// A number in decimal, hexadecimal (`0x`) or binary (`0b`) digits, `_` between two of them as one likes.
 pub fn number(text: &str) -> Option<u64> {
-    let digits = text.replace('_', "");
-    if let Some(digits) = digits.strip_prefix("0x") {
-        return u64::from_str_radix(digits, 16).ok();
-    }
-    match digits.strip_prefix("0b") {
-        Some(digits) => u64::from_str_radix(digits, 2).ok(),
-        None => digits.parse().ok(),
-    }
+    let (digits, radix) = match (text.strip_prefix("0x"), text.strip_prefix("0b")) {
+        (Some(digits), _) => (digits, 16),
+        (_, Some(digits)) => (digits, 2),
+        (None, None) => (text, 10),
+    };
+    // Rust's own reading takes a sign, too.
+    let is_fine =
+        digits.split('_').all(|part| !part.is_empty() && part.bytes().all(|c| c.is_ascii_hexdigit()));
+    u64::from_str_radix(&digits.replace('_', ""), radix).ok().filter(|_| is_fine)
 }
 
 impl<'de, T: Value> Deserialize<'de> for Given<T> {
@@ -314,7 +315,8 @@ impl Value for Time {
     }
     fn from_text(text: &str) -> Option<Self> {
         let (seconds, fraction) = text.split_once('.').unwrap_or((text, "0"));
-        let is_fine = fraction.len() <= 9 && fraction.bytes().all(|digit| digit.is_ascii_digit());
+        let mut digits = seconds.bytes().chain(fraction.bytes());
+        let is_fine = fraction.len() <= 9 && digits.all(|digit| digit.is_ascii_digit());
         let nanoseconds: u64 = format!("{fraction:0<9}").parse().ok().filter(|_| is_fine)?;
         seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanoseconds).map(Time)
     }
@@ -355,7 +357,7 @@ mod tests {
         assert_eq!(Wide::<20>::from_number(1 << 20), None);
         assert_eq!(Psn::from_number(1 << 24), None);
         assert_eq!(u8::from_text("0x100"), None);
-        for text in ["1.0000000001", "1.x", "-1", "18446744074.0", "1.-1"] {
+        for text in ["1.0000000001", "1.x", "-1", "18446744074.0", "1.-1", "+5.5", "+5", ".5"] {
             assert_eq!(Time::from_text(text), None, "{text}");
         }
         for text in ["0", "0g", "\u{e9}\u{e9}"] {
@@ -371,7 +373,9 @@ mod tests {
         assert_eq!(number("0xff_ff"), Some(0xffff));
         assert_eq!(number("0b101"), Some(5));
         assert_eq!(number("1_000"), Some(1000));
-        assert_eq!(number("0x"), None);
+        for text in ["0x", "", "+5", "0x+5", "0b+1", "_5_", "5_", "0x_5", "1__0", "-1", "0b2", "a"] {
+            assert_eq!(number(text), None, "{text}");
+        }
         assert_eq!(Time::from_text("1.5"), Some(Time(1_500_000_000)));
     }
 }

@@ -132,6 +132,89 @@ fn what_is_impossible_is_refused_with_its_place() {
 }
 
 #[test]
+fn keys_without_effect_are_refused_by_name() {
+    let refused = |text: &str, key: &str| refused(text, &format!("{key} has no effect on "));
+    for (key, value) in [("payload", "\"00\""), ("icrc", "\"wrong\""), ("bth", "{}"), ("ipv4", "{}")] {
+        refused(&format!("[[packet]]\npause = {{ time = 1 }}\n{key} = {value}\n"), key);
+    }
+    refused("[[packet]]\npause = { time = 1, enabled = 3 }\n", "pause.enabled");
+    refused("[[packet]]\nraw = \"00\"\nbth = { psn = 1 }\n", "bth");
+    refused("[[packet]]\nraw = \"00\"\npause = { time = 1 }\n", "pause");
+    for (key, value) in [("ipv6", "{ hop_limit = 1 }"), ("grh", "{}"), ("lrh", "{}"), ("vcrc", "\"wrong\"")] {
+        refused(&format!("[[packet]]\nopcode = 4\n{key} = {value}\n"), key);
+    }
+    let flow = |carrier: &str, flow: &str, packet: &str| {
+        format!(
+            "[host.a]\n[host.b]\n[flow.f]\nfrom = \"a\"\nto = \"b\"\ncarrier = \"{carrier}\"\n{flow}\n[[packet]]\n\
+             flow = \"f\"\nopcode = 4\n{packet}\n"
+        )
+    };
+    for (carrier, key, value) in [
+        ("roce1", "ipv4", "{ ttl = 1 }"),
+        ("roce1", "lrh", "{}"),
+        ("roce1", "udp", "{}"),
+        ("roce2", "ipv6", "{}"),
+        ("infiniband", "grh", "{}"),
+        ("infiniband-grh", "udp", "{}"),
+    ] {
+        let given = format!("{key} = {value}");
+        refused(&flow(carrier, &given, ""), key);
+        refused(&flow(carrier, "", &given), key);
+    }
+    refused(&flow("roce1", "raw_ip = true", ""), "raw_ip");
+    refused(&flow("infiniband", "raw_ip = true", ""), "raw_ip");
+    refused(&flow("infiniband", "vlan = [{ id = 1 }]", ""), "vlan");
+    refused(&flow("roce2", "raw_ip = true\nvlan = [{ id = 1 }]", ""), "vlan");
+    crafted(&flow("infiniband-grh", "grh = {}\nlrh = {}", "grh = {}\nlrh = {}\nvcrc = 0xffff")).unwrap();
+
+    let reth = "[[packet]]\nopcode = \"RC_WRITE_ONLY\"\nwithout = [\"reth\"]\nreth = { length = 5 }\n";
+    refused(reth, "reth");
+}
+
+#[test]
+fn a_conversation_takes_what_its_operation_has_and_nothing_else() {
+    for (operation, key, value) in [
+        ("send", "compare", "1"),
+        ("send", "port", "1"),
+        ("send", "key", "1"),
+        ("send", "imm_dt", "\"00 00 00 00\""),
+        ("write", "invalidate", "1"),
+        ("read", "acknowledge", "false"),
+        ("fetch-add", "bytes", "8"),
+        ("fetch-add", "compare", "1"),
+        ("flush", "fill", "1"),
+        ("atomic-write", "bytes", "8"),
+        ("connect", "bytes", "8"),
+        ("disconnect", "port", "1"),
+    ] {
+        let text = format!("[[conversation]]\noperation = \"{operation}\"\n{key} = {value}\n");
+        refused(&text, &format!("{key} has no effect on the operation {operation}"));
+    }
+    refused(
+        "[host.a]\n[host.b]\n[flow.f]\nfrom = \"a\"\nto = \"b\"\ntransport = \"UC\"\n[[conversation]]\n\
+         flow = \"f\"\noperation = \"send\"\nacknowledge = true\n",
+        "acknowledge has no effect on an unreliable transport",
+    );
+}
+
+#[test]
+fn what_would_be_cut_or_passed_over_is_refused() {
+    let fpdu = |more: &str| format!("[[stream]]\nfpdu = [{{ {more} }}]\n");
+    refused(&fpdu("opcode = \"WRITE\", queue = 1"), "fpdu 1: queue has no effect on a tagged header");
+    refused(&fpdu("opcode = \"WRITE\", msn = 1"), "msn has no effect");
+    refused(&fpdu("opcode = \"SEND\", stag = 1"), "stag has no effect on an untagged header");
+    refused(&fpdu("opcode = \"SEND\", offset = \"0x1ffffffff\""), "offset = 0x1ffffffff: ");
+    crafted(&fpdu("opcode = \"WRITE\", offset = \"0x1ffffffff\"")).unwrap();
+    refused("[[packet]]\nopcode = 0x64\nmad = { message = 1 }\n", "mad.message = 1: ");
+    refused("[[packet]]\nopcode = 4\nwithout = [\"reth\"]\n", "the packet has none anyway");
+    let native = "[host.a]\n[host.b]\n[flow.f]\nfrom = \"a\"\nto = \"b\"\ncarrier = \"infiniband\"\n";
+    refused(
+        &format!("{native}[[packet]]\nflow = \"f\"\nopcode = 4\nvcrc = 0x12345\n"),
+        "a number of 16 bits",
+    );
+}
+
+#[test]
 fn entries_come_in_the_order_of_the_file() {
     let text = "[[packet]]\nopcode = \"RC_SEND_ONLY\"\n[[conversation]]\noperation = \"flush\"\nbytes = 9\n\
                 [[packet]]\nopcode = \"CNP\"\nreply = true\n";

@@ -71,6 +71,14 @@ macro_rules! optional {
         pub struct PacketSpec {
             $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $name: Option<$value>,)*
         }
+
+        impl PacketSpec {
+            /// The keys that are given.
+            pub fn keys(&self) -> impl Iterator<Item = &'static str> {
+                let keys = [$((stringify!($name), self.$name.is_some()),)*];
+                keys.into_iter().filter_map(|(key, given)| given.then_some(key))
+            }
+        }
     };
 }
 

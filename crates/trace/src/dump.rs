@@ -54,6 +54,9 @@ pub struct Summary {
     pub icrc_unknown: u64,
     /// FPDUs of iWARP, by the state of their CRC.
     pub fpdus: Fpdus,
+    /// Bytes of iWARP's TCP connections that the capture does not have: lost, cut off, or given up. No fault of those
+    /// who spoke.
+    pub iwarp_bytes_missing: u64,
     /// TCP connections that were forgotten because too many were followed at once: of iWARP in them something may be
     /// missing.
     pub streams_forgotten: u64,
@@ -212,6 +215,12 @@ impl Summary {
             self.malformed.add(frame);
         }
         for unit in &dissection.iwarp {
+            let missing = match unit {
+                IwarpUnit::Fpdu(fpdu) => fpdu.not_captured,
+                IwarpUnit::Gap(bytes) => *bytes,
+                IwarpUnit::StartUp(_) => 0,
+            };
+            self.iwarp_bytes_missing = self.iwarp_bytes_missing.saturating_add(missing);
             let IwarpUnit::Fpdu(fpdu) = unit else { continue };
             match fpdu.crc_verdict() {
                 CrcVerdict::Right => self.fpdus.crc_right += 1,
@@ -274,6 +283,9 @@ impl fmt::Display for Summary {
             if *crc_unknown > 0 {
                 write!(f, ", not known of {crc_unknown}")?;
             }
+        }
+        if self.iwarp_bytes_missing > 0 {
+            write!(f, "; {} bytes of iWARP not captured", self.iwarp_bytes_missing)?;
         }
         if self.streams_forgotten > 0 {
             write!(f, "; {} TCP connections forgotten: too many at once", self.streams_forgotten)?;

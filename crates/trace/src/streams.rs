@@ -27,8 +27,12 @@ pub use unit::{Fpdu, IwarpUnit, StartUp};
 
 /// How many connections are followed at once.
 pub const MOST_CONNECTIONS: usize = 16_384;
-/// How many bytes are held at once for all of them.
+/// How many bytes of memory they take together: bytes that are held, and what each connection and each segment
+/// costs beside them.
 pub const MOST_BYTES: usize = 64 << 20;
+/// What a connection costs of which nothing is held: its places in the two maps, whose nodes are half empty at worst, and
+/// in the nodes above those.
+const CONNECTION_COST: usize = 3 * (size_of::<Connection>() + 2 * size_of::<Key>() + 2 * size_of::<u64>());
 
 /// TCP connections being followed.
 #[derive(Debug, Default)]
@@ -50,6 +54,8 @@ type Key = (End, End);
 #[derive(Debug)]
 struct Connection {
     heard: u64,
+    /// Sequence numbers of the first byte of each side, known from a SYN or else of the first byte seen.
+    begins: [Option<u32>; 2],
     /// From the lower end to the other, and back.
     sides: [Option<Side>; 2],
     is_foreign: bool,
@@ -96,7 +102,7 @@ impl Streams {
         self.given_up
     }
 
-    /// Bytes held now.
+    /// Bytes of memory that the connections take now, at most [`MOST_BYTES`].
     pub fn held_bytes(&self) -> usize {
         self.bytes
     }
@@ -109,18 +115,18 @@ impl Streams {
             return units;
         }
         self.clock += 1;
+        let before = self.connections.get(&key).map_or(0, Connection::memory);
         let connection = self.connections.entry(key).or_insert_with(|| Connection::new(self.clock));
         self.heard.remove(&connection.heard);
         connection.heard = self.clock;
         self.heard.insert(self.clock, key);
-        let before = connection.held_bytes();
         if connection.take(side, tcp, length, &mut units) {
             self.given_up += 1;
         }
-        self.bytes = (self.bytes + connection.held_bytes()).saturating_sub(before);
+        self.bytes = (self.bytes + connection.memory()).saturating_sub(before);
         while self.connections.len() > MOST_CONNECTIONS || self.bytes > MOST_BYTES {
             let Some((_, key)) = self.heard.pop_first() else { break };
-            let held = self.connections.remove(&key).map_or(0, |connection| connection.held_bytes());
+            let held = self.connections.remove(&key).map_or(0, |connection| connection.memory());
             self.bytes = self.bytes.saturating_sub(held);
             self.forgotten += 1;
         }
@@ -130,12 +136,13 @@ impl Streams {
 
 impl Connection {
     fn new(heard: u64) -> Connection {
-        Connection { heard, sides: [None, None], is_foreign: false }
+        Connection { heard, begins: [None, None], sides: [None, None], is_foreign: false }
     }
 
-    fn held_bytes(&self) -> usize {
-        let of = |side: &Side| side.assembly.held_bytes() + side.talk.held_bytes();
-        self.sides.iter().flatten().map(of).sum()
+    /// Bytes of memory that it takes.
+    fn memory(&self) -> usize {
+        let of = |side: &Side| side.assembly.memory() + side.talk.memory();
+        CONNECTION_COST + self.sides.iter().flatten().map(of).sum::<usize>()
     }
 
     /// Takes a segment of one side. Says whether bytes were given up.
@@ -157,6 +164,9 @@ impl Connection {
         }
         if length == 0 {
             return false;
+        }
+        if let Some(begin) = self.begins.get_mut(side) {
+            begin.get_or_insert(sequence);
         }
         let ours =
             ours.get_or_insert_with(|| Side { assembly: Assembly::new(sequence), talk: Talk::new(false) });
@@ -182,22 +192,23 @@ impl Connection {
         gave_up
     }
 
-    /// A SYN: the connection begins, unless it is one that came twice.
+    /// A SYN: the connection begins, unless it is one that came twice, however late: to take that for a new
+    /// connection would forget what the start-up agreed on.
     fn begin(&mut self, side: usize, sequence: u32, is_answer: bool) {
-        let known =
-            |side: &Option<Side>| side.as_ref().is_some_and(|side| side.assembly.begins_with(sequence));
-        if self.sides.get(side).is_some_and(known) {
+        if self.begins.get(side) == Some(&Some(sequence)) {
             return;
         }
         let is_new = self.is_foreign || self.sides.get(side).is_some_and(Option::is_some);
         if is_new && !is_answer {
             // The ports are used again.
             self.is_foreign = false;
+            self.begins = [None, None];
             self.sides = [None, None];
         }
-        if let Some(side) = self.sides.get_mut(side)
+        if let (Some(side), Some(begin)) = (self.sides.get_mut(side), self.begins.get_mut(side))
             && (side.is_none() || !is_answer)
         {
+            *begin = Some(sequence);
             *side = Some(Side { assembly: Assembly::new(sequence), talk: Talk::new(true) });
         }
     }

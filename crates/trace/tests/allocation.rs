@@ -1,8 +1,14 @@
-//! Reading, taking apart and printing a packet costs no allocation, so memory cannot grow with a capture.
+//! Reading, taking apart and printing a packet costs no allocation, so memory cannot grow with a capture. What TCP
+//! connections cost is counted.
+
+#[path = "support/crafted.rs"]
+#[allow(dead_code)]
+mod crafted;
 
 use std::io::Write;
 
-use rdmalab_trace::{Dissection, DumpOptions, Line, Reader, dump};
+use crafted::{Side, opening, said};
+use rdmalab_trace::{Dissection, DumpOptions, Entry, Line, MOST_BYTES, Reader, Streams, Writer, dump};
 
 /// Packets of several kinds, with and without comments, many times over.
 fn captures() -> Vec<Vec<u8>> {
@@ -50,5 +56,48 @@ fn a_dump_holds_the_same_memory_whatever_the_size_of_the_capture() {
     for file in captures() {
         let [(_, once), (_, four_times)] = once_and_four_times(&file);
         assert_eq!(once, four_times);
+    }
+}
+
+/// Bytes that streams say they hold behind these packets, of which the capture has no more than so many bytes, and
+/// those that are allocated.
+fn said_and_allocated(packets: impl Iterator<Item = Vec<u8>>, kept: usize) -> (usize, usize) {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    let interface = writer.interface("eth0").unwrap();
+    for packet in packets {
+        let data = &packet[..kept.min(packet.len())];
+        writer.write(Entry::new(interface, 0, data).original_length(packet.len() as u32)).unwrap();
+    }
+    let file = writer.finish().unwrap();
+    let mut reader = Reader::new(&file[..]).unwrap();
+    let mut streams = Streams::new();
+    let counted = allocation_counter::measure(|| {
+        while let Some(record) = reader.next().unwrap() {
+            streams.dissect(&record);
+        }
+    });
+    assert!(streams.held_bytes() <= MOST_BYTES);
+    (streams.held_bytes(), usize::try_from(counted.bytes_current).unwrap())
+}
+
+#[test]
+fn followed_connections_cost_no_more_than_they_say() {
+    let headers = 14 + 20 + 20;
+    let early = |port, index: usize, length: usize| {
+        said(Side::Initiator, port, 1 + 2 * index * length, &[0; 1400][..length])
+    };
+    // One connection that holds segments of which the capture has the headers only, then such of a byte.
+    for (kept, length) in [(headers, 1400), (1500, 1)] {
+        let packets = opening(4000).into_iter().chain((0..4000).map(|index| early(4000, index, length)));
+        let (said, allocated) = said_and_allocated(packets, kept);
+        assert!(said >= allocated && allocated > 4000 * 40, "{said} {allocated}");
+    }
+    // Many connections, of which nothing is held but that they are; then a segment of each.
+    for count in [0, 1] {
+        let packets = (0..5000).flat_map(|port| {
+            opening(port).into_iter().chain((0..count).map(move |index| early(port, index, 100)))
+        });
+        let (said, allocated) = said_and_allocated(packets, 1500);
+        assert!(said >= allocated && allocated > 5000 * 40, "{said} {allocated}");
     }
 }

@@ -82,6 +82,7 @@ fn captures_of_siw_have_every_fpdu_and_no_crc() {
         let bytes: u64 = tagged.map(|(_, unit)| unit["rdmalab.payload_length"].as_u64().unwrap()).sum();
         assert_eq!(bytes, tagged_bytes, "{name}");
         assert!(summary.is_fine() && summary.gaps_given_up == 0 && summary.streams_forgotten == 0, "{name}");
+        assert_eq!(summary.iwarp_bytes_missing, 0, "{name}");
     }
 }
 
@@ -254,7 +255,9 @@ fn what_the_capture_lost_is_told_and_what_comes_behind_is_found() {
         packets.push(crafted::segment(Side::Responder, 4000, crafted::ACK, 1001 + 22, end, &[]));
         // What was held comes out with the next segment, here one that came before.
         packets.push(said(Side::Initiator, 4000, stream.len() - 4, &stream[stream.len() - 4..]));
-        let (found, _) = found(&packets);
+        let (found, summary) = found(&packets);
+        assert_eq!(summary.iwarp_bytes_missing, 100);
+        assert!(summary.to_string().contains("; 100 bytes of iWARP not captured") && summary.is_fine());
         let is_gap = |(_, unit): &(u64, Value)| unit["rdmalab.iwarp.not_captured"] == "100";
         let gap = found.iter().position(is_gap).unwrap();
         let (front, back) = found.split_at(gap);
@@ -278,6 +281,7 @@ fn a_capture_that_cut_every_packet_still_names_the_segments_with_payload() {
         writer.write(entry).unwrap();
     }
     let (found, summary) = found_in(&writer.finish().unwrap());
+    assert!(summary.iwarp_bytes_missing > 500_000, "{summary}");
     let writes = names(&found).iter().filter(|name| **name == "WRITE").count();
     assert_eq!((writes, summary.malformed.count), (150, 0));
     assert!(summary.fpdus.crc_unknown > 150 && summary.is_fine(), "{summary}");
@@ -328,9 +332,41 @@ fn a_broken_start_up_and_other_protocols_are_told_apart() {
 fn ports_used_again_begin_a_new_conversation() {
     let (mut packets, stream) = conversation(Framing { markers: false, crc: true });
     packets.push(said(Side::Initiator, 4000, REQUEST, &stream[REQUEST..]));
-    let twice = [packets.clone(), packets].concat();
+    // The second time the sequence numbers, and those acknowledged, are other ones, as they must be.
+    let again = packets.iter().map(|packet| {
+        let mut packet = packet.clone();
+        for at in [38, 42] {
+            let field: &mut [u8; 4] = (&mut packet[at..at + 4]).try_into().unwrap();
+            *field = u32::from_be_bytes(*field).wrapping_add(500_000).to_be_bytes();
+        }
+        packet
+    });
+    let twice: Vec<Vec<u8>> = packets.iter().cloned().chain(again).collect();
     let (found, _) = found(&twice);
     assert_eq!(names(&found).len(), 2 * every_segment().len());
+}
+
+#[test]
+fn a_syn_that_comes_again_behind_data_forgets_nothing_of_the_start_up() {
+    let (mut packets, mut stream) = conversation(Framing { markers: true, crc: true });
+    let end = stream.len();
+    stream[end - 4..].fill(0);
+    let middle = stream.len() / 2;
+    let first_packets = opening(4000);
+    packets.push(said(Side::Initiator, 4000, REQUEST, &stream[REQUEST..middle]));
+    packets.extend_from_slice(&first_packets);
+    packets.push(said(Side::Initiator, 4000, middle, &stream[middle..]));
+    let (found_with, summary) = found(&packets);
+    assert_eq!(names(&found_with), expected_names(&every_segment()));
+    // CRCs were agreed on, so that zeros are not an absent one.
+    assert_eq!(crcs(&found_with).last(), Some(&"bad"));
+    assert_eq!((summary.fpdus.crc_wrong.count, summary.fpdus.crc_absent), (1, 0));
+    // Nor does the SYN that comes late, behind the first data.
+    packets.drain(..3);
+    packets.splice(1..1, first_packets);
+    let (late, summary) = found(&packets);
+    assert_eq!(crcs(&late).last(), Some(&"bad"));
+    assert_eq!(summary.fpdus.crc_wrong.count, 1);
 }
 
 #[test]

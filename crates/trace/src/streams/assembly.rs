@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 pub const MOST_HELD: usize = 1 << 20;
 /// How many segments are: each costs more than its bytes.
 const MOST_SEGMENTS: usize = 4096;
+/// What a segment that is held costs beside its bytes, which may be none at all: its place in the map, and
+/// what an allocation costs.
+const SEGMENT_COST: usize = 128;
 
 /// What comes next in a stream.
 pub(super) enum Piece<'p> {
@@ -45,14 +48,9 @@ impl Assembly {
         Assembly { next: 0, next_sequence, acknowledged: 0, held: BTreeMap::new(), held_bytes: 0 }
     }
 
-    /// Whether nothing came yet and the first byte has this sequence number.
-    pub(super) fn begins_with(&self, sequence: u32) -> bool {
-        self.next == 0 && self.next_sequence == sequence
-    }
-
-    /// Bytes held.
-    pub(super) fn held_bytes(&self) -> usize {
-        self.held_bytes
+    /// Bytes of memory for what is held.
+    pub(super) fn memory(&self) -> usize {
+        self.held_bytes + self.held.len() * SEGMENT_COST
     }
 
     /// The other side has all bytes before this sequence number.
@@ -226,14 +224,17 @@ mod tests {
                 gaps += usize::from(matches!(piece, Piece::Gap(_)));
             });
             gave_up += usize::from(given);
-            assert!(assembly.held_bytes() <= MOST_HELD);
+            assert!(assembly.held_bytes <= MOST_HELD);
         }
         assert!(gave_up > 150 && gaps >= gave_up, "{gave_up} {gaps}");
-        // Segments of one byte are counted as well.
+        // Segments of one byte are counted as well, and those of which the capture has none.
         let mut assembly = Assembly::new(0);
         for index in 1..100_000_u32 {
-            assembly.take(index * 2, b"x", 1, &mut |_| ());
+            let bytes: &[u8] = if index % 2 == 0 { b"x" } else { b"" };
+            assembly.take(index * 2, bytes, 1, &mut |_| ());
             assert!(assembly.held.len() <= MOST_SEGMENTS + 1);
+            assert!(assembly.memory() >= assembly.held.len() * SEGMENT_COST);
         }
+        assert!(assembly.memory() >= MOST_SEGMENTS * SEGMENT_COST);
     }
 }

@@ -101,11 +101,14 @@ impl Talk {
         self.wishes.is_some() || matches!(self.stage, Stage::Framing(_))
     }
 
-    /// Bytes held.
-    pub(super) fn held_bytes(&self) -> usize {
+    /// Bytes of memory for what is held, room that buffers have and do not use included.
+    pub(super) fn memory(&self) -> usize {
         match &self.stage {
-            Stage::Opening(buffer) | Stage::Searching(Search { buffer, .. }) => buffer.len(),
-            Stage::Framing(Some(progress)) => progress.ulpdu.len(),
+            Stage::Opening(buffer) | Stage::Searching(Search { buffer, .. }) => buffer.capacity(),
+            Stage::Framing(Some(progress)) => {
+                let markers = progress.markers.capacity() * size_of::<Marker>();
+                size_of::<Progress>() + progress.ulpdu.capacity() + markers
+            }
             Stage::Framing(None) | Stage::Foreign => 0,
         }
     }
@@ -138,11 +141,12 @@ impl Talk {
         if agreed.is_iwarp {
             units.push(IwarpUnit::Gap(length));
         }
-        let held = self.held_bytes() as u64;
         self.position = match &self.stage {
             Stage::Framing(Some(progress)) => progress.framer.position(),
-            Stage::Framing(None) => self.position,
-            _ => self.position.saturating_add(held),
+            Stage::Framing(None) | Stage::Foreign => self.position,
+            Stage::Opening(buffer) | Stage::Searching(Search { buffer, .. }) => {
+                self.position.saturating_add(buffer.len() as u64)
+            }
         }
         .saturating_add(length);
         self.stage = Stage::Searching(Search::default());

@@ -59,6 +59,9 @@ fn a_dump_holds_the_same_memory_whatever_the_size_of_the_capture() {
     }
 }
 
+/// Length of Ethernet's, IP's and TCP's headers.
+const HEADERS: usize = 14 + 20 + 20;
+
 /// Bytes that streams say they hold behind these packets, of which the capture has no more than so many bytes, and
 /// those that are allocated.
 fn said_and_allocated(packets: impl Iterator<Item = Vec<u8>>, kept: usize) -> (usize, usize) {
@@ -82,12 +85,11 @@ fn said_and_allocated(packets: impl Iterator<Item = Vec<u8>>, kept: usize) -> (u
 
 #[test]
 fn followed_connections_cost_no_more_than_they_say() {
-    let headers = 14 + 20 + 20;
     let early = |port, index: usize, length: usize| {
         said(Side::Initiator, port, 1 + 2 * index * length, &[0; 1400][..length])
     };
     // One connection that holds segments of which the capture has the headers only, then such of a byte.
-    for (kept, length) in [(headers, 1400), (1500, 1)] {
+    for (kept, length) in [(HEADERS, 1400), (1500, 1)] {
         let packets = opening(4000).into_iter().chain((0..4000).map(|index| early(4000, index, length)));
         let (said, allocated) = said_and_allocated(packets, kept);
         assert!(said >= allocated && allocated > 4000 * 40, "{said} {allocated}");
@@ -100,4 +102,28 @@ fn followed_connections_cost_no_more_than_they_say() {
         let (said, allocated) = said_and_allocated(packets, 1500);
         assert!(said >= allocated && allocated > 5000 * 40, "{said} {allocated}");
     }
+}
+
+#[test]
+fn segments_cut_to_their_headers_reach_the_limit_too_and_it_is_told() {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    let interface = writer.interface("eth0").unwrap();
+    for port in 0..140 {
+        for packet in opening(port) {
+            writer.write(Entry::new(interface, 0, &packet)).unwrap();
+        }
+        for index in 0..4000 {
+            let packet = said(Side::Initiator, port, 1 + 2 * index, b"x");
+            writer.write(Entry::new(interface, 0, &packet[..HEADERS]).original_length(55)).unwrap();
+        }
+    }
+    let file = writer.finish().unwrap();
+    let mut summary = None;
+    let counted = allocation_counter::measure(|| {
+        summary = Some(dump(&file[..], &mut std::io::sink(), DumpOptions::default()).unwrap());
+    });
+    let summary = summary.unwrap();
+    assert!((1..20).contains(&summary.streams_forgotten), "{summary}");
+    assert!(summary.to_string().contains("TCP connections forgotten"), "{summary}");
+    assert!(counted.bytes_max < MOST_BYTES as u64 + (1 << 20), "{counted:?}");
 }

@@ -10,6 +10,7 @@ use rdmalab_wire::{
 };
 
 use crate::effect;
+use crate::error::{clipped, there_are};
 use crate::exchange::{Exchange, Operation};
 use crate::fields::{Fields, VlanFields};
 use crate::flow::{CarriedBy, Flow, Host, Way, host_number};
@@ -54,8 +55,8 @@ pub(crate) fn default_flow(hosts: &BTreeMap<&str, Host>) -> Option<Flow> {
 /// The flow that a table describes.
 pub(crate) fn flow(spec: &FlowSpec, hosts: &BTreeMap<&str, Host>) -> Result<Flow, String> {
     let host = |name: &str, key| {
-        let names = || hosts.keys().copied().collect::<Vec<_>>().join(", ");
-        hosts.get(name).ok_or_else(|| format!("{key} = {name:?} is no host; there are: {}", names()))
+        let names = || there_are(hosts.keys().copied());
+        hosts.get(name).ok_or_else(|| format!("{key} = {:?} is no host; {}", clipped(name), names()))
     };
     let (from, to) = (host(&spec.from, "from")?, host(&spec.to, "to")?);
     let carried_by = match spec.carrier.unwrap_or(CarrierName::Roce2) {
@@ -238,7 +239,12 @@ fn without(name: &str, headers: &mut Headers) -> Result<(), String> {
         "atomic_ack_eth" => headers.atomic_ack_eth.take().is_some(),
         "imm_dt" => headers.imm_dt.take().is_some(),
         "ieth" => headers.ieth.take().is_some(),
-        _ => return Err(format!("without = [{name:?}] is none of the extended headers, as \"reth\"")),
+        _ => {
+            return Err(format!(
+                "without = [{name:?}] is none of the extended headers, as \"reth\"",
+                name = clipped(name)
+            ));
+        }
     };
     if was_there { Ok(()) } else { Err(format!("without = [{name:?}]: the packet has none anyway")) }
 }

@@ -8,6 +8,7 @@ use rdmalab_wire::iwarp::{
 };
 
 use crate::effect;
+use crate::error::{clipped, there_are};
 use crate::flow::{Host, Way, host_number};
 use crate::spec::{FpduSpec, MpaSpec, StreamSpec};
 use crate::stream::Stream;
@@ -67,7 +68,10 @@ pub(crate) fn run<E: From<String>>(
 /// The host of this name, or the one at this place.
 fn host(name: Option<&str>, place: u16, hosts: &BTreeMap<&str, Host>) -> Result<Host, String> {
     match name {
-        Some(name) => hosts.get(name).cloned().ok_or_else(|| format!("{name:?} is no host")),
+        Some(name) => hosts
+            .get(name)
+            .cloned()
+            .ok_or_else(|| format!("{:?} is no host; {}", clipped(name), there_are(hosts.keys().copied()))),
         None => Ok(hosts.values().nth(place.into()).cloned().unwrap_or_else(|| host_number(place + 1))),
     }
 }

@@ -5,6 +5,8 @@ use core::fmt;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
+use crate::error::clipped;
+
 /// What to write where a checksum belongs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checksum {
@@ -56,7 +58,7 @@ impl<'de> Deserialize<'de> for Checksum {
                     "absent" => Ok(Checksum::Absent),
                     _ => number()
                         .map(Checksum::Bytes)
-                        .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self)),
+                        .ok_or_else(|| E::invalid_value(de::Unexpected::Str(&clipped(text)), &self)),
                 }
             }
         }

@@ -9,7 +9,7 @@ use crate::build;
 use crate::build_stream;
 use crate::connect;
 use crate::effect;
-use crate::error::{CraftError, SpecError};
+use crate::error::{CraftError, SpecError, clipped, there_are};
 use crate::flow::{Flow, Host, Way};
 use crate::limits::Limits;
 use crate::output::{Frame, OutputError};
@@ -37,7 +37,8 @@ pub fn craft(
     for (name, spanned) in &spec.flow {
         let line = spec.line(spanned.span());
         let flow = build::flow(spanned.get_ref(), &hosts);
-        let flow = flow.map_err(|what| SpecError::whole(format!("flow {name} (line {line}): {what}")))?;
+        let flow =
+            flow.map_err(|what| SpecError::whole(format!("flow {} (line {line}): {what}", clipped(name))))?;
         flows.insert(&**name, flow);
     }
     let mut run = Run {
@@ -164,8 +165,8 @@ fn find<'f>(
         });
     };
     if !flows.contains_key(name) {
-        let names: Vec<_> = flows.keys().copied().take(20).collect();
-        return Err(format!("flow = {name:?} is not described; there are: {}", names.join(", ")));
+        let names = there_are(flows.keys().copied());
+        return Err(format!("flow = {:?} is not described; {names}", clipped(name)));
     }
     flows.get_mut(name).ok_or_else(String::new)
 }

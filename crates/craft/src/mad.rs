@@ -9,6 +9,7 @@ use rdmalab_wire::mad::{CmMessage, Field, FieldGroup, Form, Mad, MadHeader, RawM
 use rdmalab_wire::{Gid, mad};
 use toml::{Table, Value as Toml};
 
+use crate::error::clipped;
 use crate::value::{Bytes, Value, Written, number};
 
 /// The names of the messages, by attribute.
@@ -28,12 +29,15 @@ pub(crate) fn encode(table: &Table) -> Result<Vec<u8>, String> {
     flatten("", table, &mut given);
     if let Some(message) = table.get("message") {
         let Toml::String(name) = message else {
-            return Err(format!("mad.message = {message}: expected a message's name, as \"REQ\""));
+            return Err(format!(
+                "mad.message = {}: expected a message's name, as \"REQ\"",
+                clipped(&message.to_string())
+            ));
         };
         let attribute = attributes().find(|attribute| message_name(*attribute) == Some(name));
         let attribute = attribute.ok_or_else(|| {
             let names: Vec<_> = attributes().filter_map(message_name).collect();
-            format!("mad.message {name:?} is none of {}", names.join(", "))
+            format!("mad.message {:?} is none of {}", clipped(name), names.join(", "))
         })?;
         for (field, value) in [
             ("base_version", 1),
@@ -173,9 +177,9 @@ fn flatten<'a>(front: &str, table: &'a Table, out: &mut Vec<(String, &'a Toml)>)
 fn set(fields: &[Field], base: usize, name: &str, value: &Toml, bytes: &mut [u8]) -> Result<(), String> {
     let field = fields.iter().find(|field| field.name == name).ok_or_else(|| {
         let names: Vec<_> = fields.iter().map(|field| field.name).collect();
-        format!("mad has no field {name:?}; here it has {}", names.join(", "))
+        format!("mad has no field {:?}; here it has {}", clipped(name), names.join(", "))
     })?;
-    let wrong = |expects: &str| format!("mad.{name} = {value}: expected {expects}");
+    let wrong = |expects: &str| format!("mad.{name} = {}: expected {expects}", clipped(&value.to_string()));
     let place = bytes.get_mut(base..).unwrap_or_default();
     let is_bytes =
         field.bits > 64 || matches!(field.form, Form::Ipv4 | Form::Ipv6 | Form::Gid(_) | Form::Bytes);

@@ -7,6 +7,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
+use crate::error::clipped;
 use crate::limits::LONGEST_PACKET;
 use crate::value::{Bytes, Given, Value};
 
@@ -79,8 +80,8 @@ impl<'de> Deserialize<'de> for Payload {
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Payload, E> {
                 let bytes = Bytes::from_text(text);
-                let bytes =
-                    bytes.ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &Bytes::EXPECTS))?;
+                let bytes = bytes
+                    .ok_or_else(|| E::invalid_value(de::Unexpected::Str(&clipped(text)), &Bytes::EXPECTS))?;
                 Ok(Payload::Bytes(bytes.0))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Payload, A::Error> {

@@ -7,6 +7,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::error::clipped;
 use rdmalab_wire::lrh::LinkNextHeader;
 use rdmalab_wire::{Ecn, EthernetAddress, Gid, Msn, Opcode, PKey, Psn, QKey, Qpn, RKey, opcode};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -69,7 +70,7 @@ impl<'de, T: Value> Deserialize<'de> for Given<T> {
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Given<T>, E> {
                 let value = T::from_text(text);
-                value.map(Given).ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+                value.map(Given).ok_or_else(|| E::invalid_value(de::Unexpected::Str(&clipped(text)), &self))
             }
         }
         deserializer.deserialize_any(Reads(PhantomData))

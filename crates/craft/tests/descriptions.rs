@@ -215,6 +215,32 @@ fn what_would_be_cut_or_passed_over_is_refused() {
 }
 
 #[test]
+fn errors_repeat_no_more_than_a_piece_of_a_long_value() {
+    let long = "0".repeat(1_000_001);
+    for (text, says) in [
+        (format!("[[packet]]\nopcode = 4\npayload = \"{long}\"\n"), "bytes in hexadecimal digits"),
+        (format!("[[packet]]\nopcode = 4\npad = \"{long}\"\n"), "packet 1 (line 1): "),
+        (format!("[[packet]]\nopcode = 4\nicrc = \"x{long}\"\n"), "\"right\", \"wrong\""),
+        (format!("[[packet]]\nopcode = 4\nx{long} = 1\n"), "expected one of `time`"),
+        (format!("[[packet]]\nopcode = 4 {long}\n"), "line 2, column "),
+        (format!("[[packet]]\nopcode = 4\nflow = \"{long}\"\n"), "is not described"),
+        (format!("[[packet]]\nopcode = 4\nrepeat = \"{long}\"\n"), "expected u64"),
+        (format!("[[packet]]\nopcode = 4\nwithout = [\"{long}\"]\n"), "none of the extended headers"),
+        (format!("[[packet]]\nopcode = 4\nmad = {{ message = \"{long}\" }}\n"), "is none of REQ, MRA"),
+        (format!("[[packet]]\nopcode = 4\nmad = {{ x{long} = 1 }}\n"), "mad has no field"),
+        (format!("[[packet]]\nopcode = 4\nmad = {{ method = \"{long}x\" }}\n"), "a number of "),
+        (format!("[flow.x{long}]\nfrom = \"{long}\"\nto = \"b\"\n"), "is no host; there are none"),
+        (format!("[[stream]]\nfrom = \"{long}\"\n"), "is no host; there are none"),
+        (format!("[[packet]]\nopcode = \"{}\"\n", "\u{e9}".repeat(1000)), "an opcode, as"),
+    ] {
+        let error = crafted(&text).unwrap_err();
+        assert!(error.contains(says), "{says:?} is not in: {}", &error[..error.len().min(5000)]);
+        assert!(error.len() < 2500, "{says}: {} bytes", error.len());
+    }
+    refused("[[packet]]\nopcode = 4\nflow = \"x\"\n", "is not described; there are none");
+}
+
+#[test]
 fn entries_come_in_the_order_of_the_file() {
     let text = "[[packet]]\nopcode = \"RC_SEND_ONLY\"\n[[conversation]]\noperation = \"flush\"\nbytes = 9\n\
                 [[packet]]\nopcode = \"CNP\"\nreply = true\n";

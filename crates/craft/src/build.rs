@@ -167,7 +167,7 @@ pub(crate) fn packet(spec: &PacketSpec, opcode: Opcode, flow: &Flow) -> Result<P
         given.pad_count = bth.pad_count.map(|Given(bits)| bits.into());
     }
     if let Some(ethernet) = &mut packet.ethernet {
-        apply_ethernet(spec, ethernet);
+        apply_ethernet(spec, ethernet)?;
     } else if spec.ethernet.is_some() || spec.vlan.is_some() {
         return Err("ethernet and vlan belong to a flow with Ethernet, which this is not".to_owned());
     }
@@ -253,11 +253,11 @@ fn immediate(bytes: &[u8]) -> Result<[u8; 4], String> {
     bytes.try_into().map_err(|_| format!("imm_dt has {} bytes, immediate data have 4", bytes.len()))
 }
 
-fn apply_ethernet(spec: &PacketSpec, ethernet: &mut Ethernet) {
+fn apply_ethernet(spec: &PacketSpec, ethernet: &mut Ethernet) -> Result<(), String> {
     if let Some(tags) = &spec.vlan {
         ethernet.vlan = vlan(tags);
     }
-    let Some(given) = &spec.ethernet else { return };
+    let Some(given) = &spec.ethernet else { return Ok(()) };
     if let Some(Given(address)) = given.source {
         ethernet.source = address;
     }
@@ -268,6 +268,11 @@ fn apply_ethernet(spec: &PacketSpec, ethernet: &mut Ethernet) {
         ethernet.ethertype = Some(ethertype);
     }
     ethernet.tag_ethertypes = given.tag_ethertypes.iter().map(|given| given.0).collect();
+    let (given, tags) = (ethernet.tag_ethertypes.len(), ethernet.vlan.len());
+    if given > tags {
+        return Err(format!("ethernet.tag_ethertypes are {given}, the frame has {tags} tags"));
+    }
+    Ok(())
 }
 
 fn patches(spec: &PacketSpec) -> Vec<Patch> {
@@ -285,7 +290,7 @@ pub(crate) fn other_frame(spec: &PacketSpec, flow: Option<&Flow>, out: &mut Vec<
         let ethernet = flow.and_then(|flow| flow.side(way).ethernet.as_ref());
         let source = ethernet.map_or(EthernetAddress::default(), |ethernet| ethernet.source);
         let mut ethernet = Ethernet { source, destination: PAUSE_DESTINATION, ..Ethernet::default() };
-        apply_ethernet(spec, &mut ethernet);
+        apply_ethernet(spec, &mut ethernet)?;
         ethernet.put(ETHERTYPE_FLOW_CONTROL, out);
         let pause = pause_frame(pause)?;
         out.extend_from_slice(pause.encode().get(..pause.length()).unwrap_or_default());

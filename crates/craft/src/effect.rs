@@ -66,6 +66,9 @@ pub(crate) fn packet(spec: &PacketSpec, flow: &Flow) -> Result<(), String> {
             return Err(refusal(name, "a packet that is without it"));
         }
     }
+    if spec.udp_checksum.is_some() && spec.udp.is_some_and(|udp| udp.checksum.is_some()) {
+        return Err(refusal("udp_checksum", "a packet with udp.checksum"));
+    }
     if let Some(Checksum::Bytes(number @ 0x1_0000..)) = spec.vcrc {
         return Err(format!("vcrc = {number:#x}: expected a number of 16 bits"));
     }

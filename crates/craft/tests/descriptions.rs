@@ -169,6 +169,7 @@ fn keys_without_effect_are_refused_by_name() {
 
     let reth = "[[packet]]\nopcode = \"RC_WRITE_ONLY\"\nwithout = [\"reth\"]\nreth = { length = 5 }\n";
     refused(reth, "reth");
+    refused("[[packet]]\nopcode = 4\nudp_checksum = true\nudp = { checksum = 1 }\n", "udp_checksum");
 }
 
 #[test]
@@ -206,6 +207,9 @@ fn what_would_be_cut_or_passed_over_is_refused() {
     refused(&fpdu("opcode = \"SEND\", offset = \"0x1ffffffff\""), "offset = 0x1ffffffff: ");
     crafted(&fpdu("opcode = \"WRITE\", offset = \"0x1ffffffff\"")).unwrap();
     refused("[[packet]]\nopcode = 0x64\nmad = { message = 1 }\n", "mad.message = 1: ");
+    let tags = "ethernet = { tag_ethertypes = [0x88a8, 0x8100] }\nvlan = [{ id = 1 }]\n";
+    refused(&format!("[[packet]]\nopcode = 4\n{tags}"), "tag_ethertypes are 2, the frame has 1 tags");
+    refused(&format!("[[packet]]\npause = {{ time = 1 }}\n{tags}"), "the frame has 1 tags");
     refused("[[packet]]\nopcode = 4\nwithout = [\"reth\"]\n", "the packet has none anyway");
     let native = "[host.a]\n[host.b]\n[flow.f]\nfrom = \"a\"\nto = \"b\"\ncarrier = \"infiniband\"\n";
     refused(

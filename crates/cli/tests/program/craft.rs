@@ -66,6 +66,11 @@ fn what_is_wrong_with_a_description_names_entry_line_and_key() {
             "UC has no READ_REQUEST",
         ),
         ("[[packet]]\n", "it needs an opcode"),
+        (
+            "[[packet]]\npause = { time = 1 }\npayload = \"00\"\n",
+            "packet 1 (line 1): payload has no effect on a pause",
+        ),
+        ("[[conversation]]\noperation = \"send\"\nport = 1\n", "port has no effect on the operation send"),
     ];
     for (index, (what, says)) in cases.into_iter().enumerate() {
         let path = spec(&format!("bad{index}.toml"), what);

@@ -21,6 +21,8 @@ extern crate alloc;
 
 mod batch;
 mod config;
+#[allow(dead_code, unused_imports, reason = "requesters and responders do not use it yet")]
+mod congestion;
 mod counters;
 mod endpoint;
 mod event;
@@ -32,6 +34,7 @@ mod timer_heap;
 
 pub use batch::Batch;
 pub use config::{CreateError, EndpointConfig, QueuePairConfig};
+pub use congestion::{CongestionControl, DcqcnConfig};
 pub use counters::{Counters, Discard};
 pub use endpoint::Endpoint;
 pub use event::{Event, RetryCause};

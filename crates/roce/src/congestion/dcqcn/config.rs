@@ -3,8 +3,8 @@
 /// What a DCQCN flow is made with. Rates are bytes per second (1 Mbit/s is 125,000), times nanoseconds.
 ///
 /// "The paper" is Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015; "the vendor"
-/// NVIDIA's public page "DCQCN CC Parameters", whose names (of MLNX_OFED) are given, so that a configuration of a real
-/// adapter can be taken over. The defaults are the paper's where it gives one. Values out of range are taken as the
+/// NVIDIA's public page "DCQCN CC Parameters", whose names (of MLNX_OFED; mind their units) are given for those who know a
+/// real adapter's configuration. The defaults are the paper's where it gives one. Values out of range are taken as the
 /// nearest in range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DcqcnConfig {
@@ -29,7 +29,7 @@ pub struct DcqcnConfig {
     /// F, the rounds of fast recovery (`rpg_threshold`). Default 5, the paper's.
     pub recovery_rounds: u8,
     /// g, the weight of the newest observation in α, in 1/1024, at most 1024. Default 4, the paper's 1/256. The vendor's
-    /// `dce_tcp_g` is 1024 less this: its 1019 is 5 here.
+    /// `dce_tcp_g` counts the weight of the old: its 1019 is 1024 - 1019 = 5 here.
     pub gain: u16,
     /// α at the first notification in 1/1024, at most 1024 (`initial_alpha_value`). Default 1024, the paper's 1: the first
     /// notification halves the rate.

@@ -195,6 +195,15 @@ mod tests {
     }
 
     #[test]
+    fn time_before_a_notification_counts_at_the_rate_before_it() {
+        let mut controller = dcqcn();
+        turn(&mut controller, 1);
+        controller.handle_notification(1 + 10_000); // 50,000 bytes at line rate, less the packet in debt.
+        let sent = turn(&mut controller, 1 + 10_000);
+        assert!(sent.abs_diff(50_000) <= PACKET as u64, "{sent} bytes");
+    }
+
+    #[test]
     fn a_packet_that_waits_leaves_sooner_as_the_rate_recovers() {
         let slow = DcqcnConfig { cut_interval: 0, ..DcqcnConfig::new(LINE) };
         let mut controller = Controller::new(CongestionControl::Dcqcn(slow));

@@ -7,22 +7,17 @@ use crate::context::ProtectionDomainId;
 use crate::keys::Key;
 use crate::memory::Memory;
 
-/// A registered region.
+/// A registered region: a row of bytes of some memory, with an address and rights.
 ///
-/// Invariant: `start + length` lies inside the memory, and nothing changes while windows are bound.
+/// Invariant: `start + length` lies inside the memory, and nothing of it changes while windows are bound.
 #[derive(Clone, Debug)]
 pub struct Region {
-    /// Where it lives.
-    pub protection_domain: ProtectionDomainId,
-    /// Address of its first byte, on which all accesses are based; 0 in a zero-based region.
-    pub address: u64,
-    /// What may be done.
-    pub access: Access,
-    /// The bytes.
-    pub memory: Arc<dyn Memory>,
+    pub(crate) protection_domain: ProtectionDomainId,
+    pub(crate) address: u64,
+    pub(crate) access: Access,
+    pub(crate) memory: Arc<dyn Memory>,
     /// Where in the memory the first byte lies.
     pub(crate) start: usize,
-    /// How many bytes may be reached.
     pub(crate) length: u64,
     pub(crate) use_of: RegionUse,
     /// How many windows are bound to it.
@@ -41,9 +36,24 @@ pub(crate) enum RegionUse {
 }
 
 impl Region {
+    /// Where it lives.
+    pub fn protection_domain(&self) -> ProtectionDomainId {
+        self.protection_domain
+    }
+
+    /// Address of its first byte, on which all accesses are based; 0 in a zero-based region.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
     /// How many bytes may be reached from [`address`](Self::address) on.
     pub fn length(&self) -> u64 {
         self.length
+    }
+
+    /// What may be done.
+    pub fn access(&self) -> Access {
+        self.access
     }
 
     pub(crate) fn is_valid(&self) -> bool {

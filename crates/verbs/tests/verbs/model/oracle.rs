@@ -3,7 +3,7 @@
 use rdmalab_verbs::{Access, FastRegistration, WindowBinding};
 
 /// Bytes of every memory.
-pub const MEMORY: u64 = 16;
+pub const MEMORY: u64 = 8;
 
 /// What every memory holds, so that one byte tells where it was read.
 pub fn byte(memory: usize, at: u64) -> u8 {
@@ -36,6 +36,15 @@ struct Thing {
     bound: Option<(u32, usize)>,
 }
 
+/// What a step would like to be about.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted {
+    Anything,
+    Window,
+    FastRegion,
+    MappedRegion,
+}
+
 /// Everything lives in the domain of queue pairs 0 and 1.
 #[derive(Debug, Default)]
 pub struct Oracle {
@@ -56,8 +65,19 @@ impl Oracle {
         &self.keys
     }
 
-    pub fn key(&self, which: usize) -> u32 {
-        if self.keys.is_empty() { 0 } else { self.keys[which % self.keys.len()] }
+    /// One of all keys that ever were; seven times out of eight that of something present, of the wanted kind if there is
+    /// one.
+    pub fn key(&self, which: usize, wanted: Wanted) -> u32 {
+        let of = |keys: Vec<u32>| keys.get((which / 8) % keys.len().max(1)).copied();
+        let is_wanted = |thing: &&Thing| match wanted {
+            Wanted::Anything => true,
+            Wanted::Window => matches!(thing.what, What::Window { .. }),
+            Wanted::FastRegion => matches!(thing.what, What::FastRegion { .. }),
+            Wanted::MappedRegion => !matches!(thing.what, What::Window { .. }) && thing.mapping.is_some(),
+        };
+        let present = || of(self.things.iter().filter(is_wanted).map(|thing| thing.key).collect());
+        let chosen = if which.is_multiple_of(8) { None } else { present() };
+        chosen.or_else(|| of(self.keys.clone())).unwrap_or(0)
     }
 
     fn add(&mut self, key: u32, what: What, mapping: Option<Mapping>) {

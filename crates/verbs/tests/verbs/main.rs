@@ -5,6 +5,7 @@ mod access;
 mod address_handles;
 mod attributes;
 mod bench;
+mod bindings;
 mod completion_queues;
 mod fast_regions;
 mod invalidation;

@@ -25,11 +25,6 @@ impl QueuePairType {
         matches!(self, Self::Rc | Self::XrcInitiator | Self::XrcTarget)
     }
 
-    /// Whether it has one peer, set by `modify`; otherwise every request names its own.
-    pub fn is_connected(self) -> bool {
-        self != Self::Ud
-    }
-
     /// Whether it has a send queue.
     pub fn sends(self) -> bool {
         self != Self::XrcTarget

@@ -119,7 +119,8 @@ pub struct Accessor {
     /// The queue pair's.
     pub protection_domain: ProtectionDomainId,
     /// Names the queue pair by a number that is never used twice, so that a window of type 2 cannot come to belong to
-    /// a later queue pair.
+    /// a later queue pair. A window that is still bound when its queue pair goes gives access to nobody any more, and
+    /// keeps its region until it is deallocated.
     pub queue_pair: u64,
 }
 

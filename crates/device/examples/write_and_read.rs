@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use rdmalab_device::{
     Access, Adapter, AdapterConfig, Attributes, Capabilities, CompletionStatus, HeapMemory, HostAddress,
-    Memory, Network, NetworkConfig, Operation, Path, PathMtu, Psn, Qpn, QueuePairConfig, RKey, RemoteAddress,
-    SendFlags, SendRequest, Sge, State,
+    Memory, Network, NetworkConfig, Operation, Path, PathMtu, Psn, Qpn, QueuePairConfig, QueuePairType, RKey,
+    RemoteAddress, SendFlags, SendRequest, Sge, State,
 };
 use rdmalab_sim::rule::{lose, only};
 use rdmalab_sim::{End, Frame, LinkConfig, PerEnd, Probability, RuleSet, Seed};
@@ -29,13 +29,8 @@ fn open(adapter: &mut Adapter) -> Result<Side, Box<dyn std::error::Error>> {
     let domain = context.allocate_protection_domain()?;
     let completions = context.create_completion_queue(16)?;
     let memory = Arc::new(HeapMemory::new(LENGTH));
-    let key = context.register(domain, ADDRESS, memory.clone(), Access::all())?;
-    let config = QueuePairConfig {
-        protection_domain: domain,
-        send_queue: completions,
-        receive_queue: completions,
-        capabilities: Capabilities::default(),
-    };
+    let key = context.register(domain, ADDRESS, memory.clone(), Access::FULL)?;
+    let config = QueuePairConfig::new(QueuePairType::Rc, domain, completions, Capabilities::default());
     let queue_pair = endpoint.create_queue_pair(context, &config)?;
     Ok(Side { queue_pair, completions, memory, key })
 }
@@ -51,7 +46,7 @@ fn connect(
         Attributes {
             state: Some(State::Init),
             partition_index: Some(0),
-            access: Some(Access::all()),
+            access: Some(Access::FULL),
             ..Attributes::default()
         },
         Attributes {
@@ -106,7 +101,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let elements = [Sge { address: ADDRESS, length: LENGTH as u32, key: a.key }];
     for (id, operation) in [(1, Operation::RdmaWrite(remote)), (2, Operation::RdmaRead(remote))] {
         let adapter = network.adapter(End::A);
-        let request = SendRequest { id, operation, elements: &elements, flags: SendFlags::SIGNALED };
+        let request = SendRequest {
+            id,
+            operation,
+            elements: &elements,
+            flags: SendFlags::SIGNALED,
+            ..SendRequest::default()
+        };
         adapter.endpoint.post_send(&mut adapter.context, a.queue_pair, &request)?;
     }
 

@@ -33,10 +33,13 @@ pub use live::{
 pub use rdmalab_host::{ConfigError, HostAddress, HostConfig};
 #[cfg(feature = "net")]
 pub use rdmalab_net::NetError;
-pub use rdmalab_roce::{Counters, CreateError, Discard, Event, QueuePairConfig, RetryCause};
+pub use rdmalab_roce::{
+    CongestionControl, Counters, CreateError, DcqcnConfig, Discard, Event, Profile, QueuePairConfig,
+    RetryCause,
+};
 pub use rdmalab_verbs::{
     Access, Attributes, Capabilities, Completion, CompletionKind, CompletionQueueId, CompletionStatus,
-    HeapMemory, Memory, MemoryFault, ModifyError, Operation, Path, PostError, ReceiveRequest, RemoteAddress,
-    SendFlags, SendRequest, Sge, State,
+    HeapMemory, Memory, MemoryFault, ModifyError, Operation, Path, PostError, QueuePairType, ReceiveRequest,
+    RemoteAddress, SendFlags, SendRequest, Sge, State,
 };
 pub use rdmalab_wire::{EthernetAddress, Gid, ImmDt, PathMtu, Psn, Qpn, RKey};

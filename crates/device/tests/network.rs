@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rdmalab_device::{
     Access, Adapter, AdapterConfig, Attributes, Capabilities, CompletionStatus, HeapMemory, Network,
-    NetworkConfig, Operation, Path, PathMtu, Psn, QueuePairConfig, RKey, RemoteAddress, SendFlags,
-    SendRequest, Sge, State,
+    NetworkConfig, Operation, Path, PathMtu, Psn, QueuePairConfig, QueuePairType, RKey, RemoteAddress,
+    SendFlags, SendRequest, Sge, State,
 };
 use rdmalab_sim::{End, LinkConfig, PerEnd, RuleSet, Seed};
 
@@ -29,14 +29,8 @@ fn a_long_read_over_a_slow_link_neither_piles_up_nor_is_lost() {
         let Adapter { context, endpoint, .. } = network.adapter(end);
         let domain = context.allocate_protection_domain().unwrap();
         let queue = context.create_completion_queue(4).unwrap();
-        let key =
-            context.register(domain, ADDRESS, Arc::new(HeapMemory::new(LENGTH)), Access::all()).unwrap();
-        let config = QueuePairConfig {
-            protection_domain: domain,
-            send_queue: queue,
-            receive_queue: queue,
-            capabilities: Capabilities::default(),
-        };
+        let key = context.register(domain, ADDRESS, Arc::new(HeapMemory::new(LENGTH)), Access::FULL).unwrap();
+        let config = QueuePairConfig::new(QueuePairType::Rc, domain, queue, Capabilities::default());
         (endpoint.create_queue_pair(context, &config).unwrap(), key, queue)
     });
     for (end, own, peer) in [(End::A, 0, 1), (End::B, 1, 0)] {
@@ -45,7 +39,7 @@ fn a_long_read_over_a_slow_link_neither_piles_up_nor_is_lost() {
             Attributes {
                 state: Some(State::Init),
                 partition_index: Some(0),
-                access: Some(Access::all()),
+                access: Some(Access::FULL),
                 ..Attributes::default()
             },
             Attributes {
@@ -77,7 +71,13 @@ fn a_long_read_over_a_slow_link_neither_piles_up_nor_is_lost() {
     let remote = RemoteAddress { address: ADDRESS, key: RKey::new(sides[1].1) };
     let elements = [Sge { address: ADDRESS, length: LENGTH as u32, key: sides[0].1 }];
     let operation = Operation::RdmaRead(remote);
-    let request = SendRequest { id: 1, operation, elements: &elements, flags: SendFlags::SIGNALED };
+    let request = SendRequest {
+        id: 1,
+        operation,
+        elements: &elements,
+        flags: SendFlags::SIGNALED,
+        ..SendRequest::default()
+    };
     endpoint.post_send(context, sides[0].0, &request).unwrap();
 
     let mut most = 0;

@@ -23,11 +23,21 @@ pub enum Discard {
     OutOfSequence,
     /// A repeated READ or atomic that is not remembered, or too many of them at once.
     NotReplayed,
+    /// The queue key is not the queue pair's (UD).
+    QueueKey,
+    /// No queue pair is attached to the multicast group (UD).
+    NoMember,
+    /// No receive is posted, and the transport cannot ask the sender to wait (UC, UD).
+    NoReceive,
+    /// The receive has no room for the datagram and its header (UD).
+    ReceiveTooSmall,
+    /// A request that a reliable connection would have refused by a NAK: length, rights, key (UC, UD).
+    Refused,
 }
 
 impl Discard {
-    /// All reasons, in the order in which a packet is checked.
-    pub const ALL: [Self; 10] = [
+    /// All reasons, about in the order in which a packet is checked.
+    pub const ALL: [Self; 15] = [
         Self::Malformed,
         Self::Opcode,
         Self::UnknownQueuePair,
@@ -38,6 +48,11 @@ impl Discard {
         Self::UnexpectedResponse,
         Self::OutOfSequence,
         Self::NotReplayed,
+        Self::QueueKey,
+        Self::NoMember,
+        Self::NoReceive,
+        Self::ReceiveTooSmall,
+        Self::Refused,
     ];
 }
 
@@ -72,6 +87,12 @@ pub struct Counters {
     pub retry_exceeded_err: u64,
     /// Requests given up since the peer was never ready.
     pub retry_rnr_exceeded_err: u64,
+    /// Packets received with a congestion mark.
+    pub np_ecn_marked_roce_packets: u64,
+    /// Congestion notifications sent.
+    pub np_cnp_sent: u64,
+    /// Congestion notifications received for a queue pair.
+    pub rp_cnp_handled: u64,
     /// Packets dropped, by reason, in the order of [`Discard::ALL`].
     pub discarded: [u64; Discard::ALL.len()],
     /// Events lost because nobody took them out.

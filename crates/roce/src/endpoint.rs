@@ -1,16 +1,19 @@
 //! One port with its queue pairs: finds whom a packet is for, whose timer is due, and who may send.
 
 use alloc::collections::VecDeque;
+use core::net::IpAddr;
 
 use rdmalab_verbs::{
-    Attributes, Context, LimitReached, ModifyError, PostError, ReceiveRequest, SendRequest, State, Table,
+    Attributes, Context, LimitReached, ModifyError, PostError, QueuePairType, ReceiveRequest, SendRequest,
+    State, Table,
 };
-use rdmalab_wire::{Bth, Datagram, PKey, Packet, Qpn, TransportKind};
+use rdmalab_wire::{Bth, Datagram, PKey, Packet, QKey, Qpn, Transport, TransportKind};
 
 use crate::batch::Batch;
-use crate::config::{CreateError, EndpointConfig, MAX_ELEMENTS, MAX_REQUESTS, QueuePairConfig};
+use crate::config::{CreateError, EndpointConfig, QueuePairConfig};
 use crate::counters::{Counters, Discard};
 use crate::event::Event;
+use crate::multicast::{Groups, MulticastError};
 use crate::queue_pair::{Port, QueuePair};
 use crate::timer_heap::TimerHeap;
 
@@ -32,7 +35,10 @@ pub struct Endpoint {
     queue_pairs: Table<QueuePair>,
     ready: VecDeque<u32>,
     timers: TimerHeap,
+    groups: Groups,
     port: Port,
+    /// Queue pairs made so far.
+    made: u64,
 }
 
 impl Endpoint {
@@ -43,6 +49,8 @@ impl Endpoint {
             queue_pairs: Table::new(limit, GENERATION_BITS, FIRST_INDEX, false),
             ready: VecDeque::new(),
             timers: TimerHeap::default(),
+            groups: Groups::default(),
+            made: 0,
             port: Port {
                 config,
                 counters: Counters::default(),
@@ -73,22 +81,18 @@ impl Endpoint {
         context: &mut Context,
         config: &QueuePairConfig,
     ) -> Result<Qpn, CreateError> {
-        let capabilities = config.capabilities;
-        let limit =
-            |what, limit| Err(CreateError::LimitReached(LimitReached { what, limit: limit as usize }));
-        if capabilities.max_send_requests.max(capabilities.max_receive_requests) > MAX_REQUESTS {
-            return limit("requests of a queue", MAX_REQUESTS);
-        }
-        if capabilities.max_send_elements.max(capabilities.max_receive_elements) > MAX_ELEMENTS {
-            return limit("elements of a request", MAX_ELEMENTS);
-        }
-        let queues = [config.send_queue, config.receive_queue];
-        context.attach(config.protection_domain, queues).map_err(|_| CreateError::NoSuchObject)?;
+        config.check()?;
+        let attachment = config.attachment();
+        context.attach(&attachment).map_err(|_| CreateError::NoSuchObject)?;
+        self.made += 1;
+        let serial = self.made;
         let port = &self.port.config;
-        let made = self.queue_pairs.insert_with(|handle| QueuePair::new(Qpn::new(handle), config, port));
+        let made =
+            self.queue_pairs.insert_with(|handle| QueuePair::new(Qpn::new(handle), config, port, serial));
         let Ok(handle) = made else {
-            context.detach(config.protection_domain, queues);
-            return limit("queue pairs", self.port.config.max_queue_pairs as u32);
+            context.detach(&attachment);
+            let limit = self.port.config.max_queue_pairs;
+            return Err(CreateError::LimitReached(LimitReached { what: "queue pairs", limit }));
         };
         let places = self.queue_pairs.index(handle).map_or(0, |index| index + 1);
         self.timers.reserve(places);
@@ -104,14 +108,33 @@ impl Endpoint {
             self.timers.set(index as u32, None);
             self.ready.retain(|&ready| ready as usize != index);
         }
-        let settings = gone.settings();
-        context.detach(settings.protection_domain, [settings.send_queue, settings.receive_queue]);
+        self.groups.leave_all(number);
+        context.detach(&gone.settings().attachment());
         Ok(())
     }
 
     /// The state of a queue pair.
     pub fn state(&self, number: Qpn) -> Option<State> {
         self.queue_pairs.get(number.value()).map(QueuePair::state)
+    }
+
+    /// The rate in bytes per second to which congestion control holds a queue pair; none without a limit.
+    pub fn rate(&self, number: Qpn) -> Option<u64> {
+        self.queue_pairs.get(number.value()).and_then(QueuePair::rate)
+    }
+
+    /// Attaches a UD queue pair to a multicast group (`ibv_attach_mcast`).
+    pub fn attach_multicast(&mut self, number: Qpn, group: IpAddr) -> Result<(), MulticastError> {
+        let queue_pair = self.queue_pairs.get(number.value()).ok_or(MulticastError::NoSuchQueuePair)?;
+        if queue_pair.settings().kind != QueuePairType::Ud {
+            return Err(MulticastError::NotDatagram);
+        }
+        self.groups.join(number, group)
+    }
+
+    /// Detaches a UD queue pair from a multicast group (`ibv_detach_mcast`).
+    pub fn detach_multicast(&mut self, number: Qpn, group: IpAddr) -> Result<(), MulticastError> {
+        self.groups.leave(number, group)
     }
 
     /// Changes a queue pair's state or attributes, by the table of [`rdmalab_verbs::transitions`].
@@ -123,10 +146,13 @@ impl Endpoint {
     ) -> Result<(), ModifyError> {
         let config = &self.port.config;
         let queue_pair = self.queue_pairs.get_mut(number.value()).ok_or(ModifyError::NoSuchQueuePair)?;
-        let to = attributes.check(queue_pair.state())?;
+        let to = attributes.check(queue_pair.settings().kind, queue_pair.state())?;
         let bad = |attribute, allowed| Err(ModifyError::BadValue { attribute, allowed });
         if attributes.path.is_some_and(|path| !config.addresses.contains(&path.source)) {
             return bad("IBV_QP_AV", "from an address of this port");
+        }
+        if attributes.partition_index.is_some_and(|index| usize::from(index) >= config.partition_keys.len()) {
+            return bad("IBV_QP_PKEY_INDEX", "an index into the port's table of partition keys");
         }
         if attributes.path_mtu.is_some_and(|mtu| mtu.bytes() > config.max_mtu.bytes()) {
             return bad("IBV_QP_PATH_MTU", "at most what the link's MTU carries");
@@ -144,7 +170,7 @@ impl Endpoint {
         request: &SendRequest<'_>,
     ) -> Result<(), PostError> {
         let queue_pair = self.queue_pairs.get_mut(number.value()).ok_or(PostError::NoSuchQueue)?;
-        queue_pair.post_send(context, request)?;
+        queue_pair.post_send(context, request, &self.port.config)?;
         self.settle(number);
         Ok(())
     }
@@ -157,7 +183,9 @@ impl Endpoint {
         request: &ReceiveRequest<'_>,
     ) -> Result<(), PostError> {
         let queue_pair = self.queue_pairs.get_mut(number.value()).ok_or(PostError::NoSuchQueue)?;
-        queue_pair.post_receive(context, request)
+        queue_pair.post_receive(context, request)?;
+        self.settle(number);
+        Ok(())
     }
 
     /// Takes a packet that begins with its IP header. What is not for a queue pair, or not sound, is dropped and
@@ -167,38 +195,76 @@ impl Endpoint {
             self.port.counters.discard(Discard::Malformed);
             return;
         };
-        match self.accept(context, now, &datagram) {
-            Ok(number) => self.settle(number),
-            Err(reason) => self.port.counters.discard(reason),
+        if let Err(reason) = self.accept(context, now, &datagram) {
+            self.port.counters.discard(reason);
         }
     }
 
     /// The checks of a packet before its transport's own, in the order in which Linux rxe does them.
-    fn accept(&mut self, context: &mut Context, now: u64, datagram: &Datagram<'_>) -> Result<Qpn, Discard> {
+    fn accept(&mut self, context: &mut Context, now: u64, datagram: &Datagram<'_>) -> Result<(), Discard> {
         let head = datagram.ib.first_chunk::<{ Bth::LENGTH }>().ok_or(Discard::Malformed)?;
         let (opcode, bth) = Bth::decode(head);
+        if bth.destination == Qpn::MULTICAST {
+            return self.accept_multicast(context, now, datagram);
+        }
         let number = bth.destination;
         let queue_pair = self.queue_pairs.get_mut(number.value()).ok_or(Discard::UnknownQueuePair)?;
+        let kind = opcode.row().ok_or(Discard::Opcode)?.transport;
         if !queue_pair.state().receives() {
             return Err(Discard::State);
         }
-        if opcode.row().is_none_or(|row| row.transport != TransportKind::Rc) {
+        let settings = queue_pair.settings();
+        if !speaks(settings.kind, kind) {
             return Err(Discard::Opcode);
         }
         let packet = Packet::parse(datagram.ib).map_err(|_| Discard::Malformed)?;
-        let settings = queue_pair.settings();
-        let from_peer = settings
-            .path
-            .is_some_and(|path| path.destination == datagram.source && path.source == datagram.destination);
-        if !from_peer {
+        let is_addressed = match &settings.path {
+            Some(path) => path.destination == datagram.source && path.source == datagram.destination,
+            None => {
+                settings.kind == QueuePairType::Ud
+                    && self.port.config.addresses.contains(&datagram.destination)
+            }
+        };
+        if !is_addressed {
             return Err(Discard::Address);
         }
-        if !keys_match(packet.bth.partition_key, settings.partition_key) {
-            return Err(Discard::PartitionKey);
-        }
+        check_keys(&packet, settings.partition_key, settings.queue_key)?;
         datagram.verify_icrc().map_err(|_| Discard::Icrc)?;
-        queue_pair.handle(context, now, &packet, &mut self.port);
-        Ok(number)
+        queue_pair.handle(context, now, datagram, &packet, &mut self.port);
+        self.settle(number);
+        Ok(())
+    }
+
+    /// A datagram to a multicast group: each queue pair that is attached gets it.
+    fn accept_multicast(
+        &mut self,
+        context: &mut Context,
+        now: u64,
+        datagram: &Datagram<'_>,
+    ) -> Result<(), Discard> {
+        let packet = Packet::parse(datagram.ib).map_err(|_| Discard::Malformed)?;
+        // The number names no queue pair, except for datagrams.
+        if !matches!(packet.transport, Transport::Ud(_)) {
+            return Err(Discard::UnknownQueuePair);
+        }
+        let members = self.groups.members(datagram.destination).ok_or(Discard::NoMember)?;
+        datagram.verify_icrc().map_err(|_| Discard::Icrc)?;
+        for place in 0..members {
+            let Some(number) = self.groups.member(datagram.destination, place) else { break };
+            let Some(queue_pair) = self.queue_pairs.get_mut(number.value()) else { continue };
+            let settings = queue_pair.settings();
+            let verdict = if !queue_pair.state().receives() {
+                Err(Discard::State)
+            } else {
+                check_keys(&packet, settings.partition_key, settings.queue_key)
+            };
+            match verdict {
+                Ok(()) => queue_pair.handle(context, now, datagram, &packet, &mut self.port),
+                Err(reason) => self.port.counters.discard(reason),
+            }
+            self.settle(number);
+        }
+        Ok(())
     }
 
     /// The earliest time at which [`handle_timeout`](Self::handle_timeout) has something to do.
@@ -256,4 +322,27 @@ impl Endpoint {
 /// Two partition keys match if they name one partition and at least one of them is a full member.
 fn keys_match(theirs: PKey, ours: PKey) -> bool {
     theirs.partition() == ours.partition() && (theirs.is_full_member() || ours.is_full_member())
+}
+
+/// The partition key matches, and so does the queue key, if the packet has one.
+fn check_keys(packet: &Packet<'_>, partition: PKey, queue_key: QKey) -> Result<(), Discard> {
+    if !keys_match(packet.bth.partition_key, partition) {
+        return Err(Discard::PartitionKey);
+    }
+    match packet.transport {
+        Transport::Ud(deth) if deth.queue_key != queue_key => Err(Discard::QueueKey),
+        _ => Ok(()),
+    }
+}
+
+/// Whether packets of a transport may be for a queue pair of a kind. Notifications are for connections.
+fn speaks(kind: QueuePairType, transport: TransportKind) -> bool {
+    match transport {
+        TransportKind::Rc => kind == QueuePairType::Rc,
+        TransportKind::Uc => kind == QueuePairType::Uc,
+        TransportKind::Ud => kind == QueuePairType::Ud,
+        TransportKind::Xrc => matches!(kind, QueuePairType::XrcInitiator | QueuePairType::XrcTarget),
+        TransportKind::Cnp => kind != QueuePairType::Ud,
+        TransportKind::Rd => false,
+    }
 }

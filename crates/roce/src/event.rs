@@ -39,6 +39,9 @@ pub enum Event {
     AccessError(Qpn),
     /// Our own part failed; the queue pair is in ERR (`IBV_EVENT_QP_FATAL`).
     Fatal(Qpn),
+    /// A queue pair with a shared receive queue is in ERR and takes no more receives from it
+    /// (`IBV_EVENT_QP_LAST_WQE_REACHED`).
+    LastReceiveReached(Qpn),
     /// Not of the verbs: a requester sends again from a PSN on. Only where
     /// [`report_retries`](crate::EndpointConfig::report_retries) is set.
     Retry {

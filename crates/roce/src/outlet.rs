@@ -10,9 +10,12 @@ const ICRC: usize = 4;
 /// Where one queue pair puts its packets during a poll.
 pub(crate) struct Outlet<'a> {
     pub(crate) batch: &'a mut Batch,
-    pub(crate) network: &'a NetworkHeader,
+    /// To the queue pair's peer, if it has one.
+    pub(crate) network: Option<&'a NetworkHeader>,
     /// IPv4 identification of the last packet; zero is never used, as real peers do it.
     pub(crate) identification: &'a mut u16,
+    /// Bytes sent since the outlet was made, from the IP header on.
+    pub(crate) bytes: usize,
     /// Packets sent since the outlet was made.
     pub(crate) sent: u64,
     /// How many of them had been sent before.
@@ -20,24 +23,37 @@ pub(crate) struct Outlet<'a> {
 }
 
 impl Outlet<'_> {
-    pub(crate) fn is_full(&self) -> bool {
-        self.batch.is_full()
-    }
-
-    /// Builds one packet. `fill` puts the payload where it belongs; if it fails, nothing is sent.
+    /// Builds one packet to the queue pair's peer. `fill` puts the payload where it belongs; if it fails, nothing is
+    /// sent.
     ///
     /// The caller makes sure that the batch is not full.
+    #[inline]
     pub(crate) fn send<E>(
         &mut self,
+        transport: &Transport,
+        bth: &Bth,
+        body: &Body,
+        payload: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(network) = self.network else { return Ok(()) };
+        self.send_through(network, transport, bth, body, payload, fill)
+    }
+
+    /// As [`send`](Self::send), with other headers in front.
+    pub(crate) fn send_through<E>(
+        &mut self,
+        network: &NetworkHeader,
+        transport: &Transport,
         bth: &Bth,
         body: &Body,
         payload: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let Some(space) = self.batch.space() else { return Ok(()) };
-        let start = self.network.length();
+        let start = network.length();
         let Some(ib) = space.get_mut(start..) else { return Ok(()) };
-        let Ok(headers) = encode_headers(bth, &Transport::Rc, body, payload, ib) else { return Ok(()) };
+        let Ok(headers) = encode_headers(bth, transport, body, payload, ib) else { return Ok(()) };
         let pad = pad_count(payload);
         let end = headers + payload + pad;
         let Some(data) = ib.get_mut(headers..end) else { return Ok(()) };
@@ -48,9 +64,10 @@ impl Outlet<'_> {
         *self.identification = self.identification.wrapping_add(1).max(1);
         let length = start + end + ICRC;
         let Some(packet) = space.get_mut(..length) else { return Ok(()) };
-        if self.network.finish(packet, *self.identification).is_ok() {
+        if network.finish(packet, *self.identification).is_ok() {
             self.batch.commit(length);
             self.sent += 1;
+            self.bytes += length;
         }
         Ok(())
     }

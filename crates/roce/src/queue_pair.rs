@@ -6,44 +6,29 @@
 use alloc::collections::VecDeque;
 
 use rdmalab_verbs::{
-    Access, Attributes, CompletionQueueId, Context, Path, PostError, ProtectionDomainId, ReceiveRequest,
-    SendRequest, State,
+    Attributes, Context, PostError, QueuePairType, ReceiveRequest, SendRequest, SharedReceiveQueueId, State,
+    Target,
 };
-use rdmalab_wire::{Ecn, NetworkHeader, PKey, Packet, PathMtu, Qpn, ack_timeout_nanoseconds};
+use rdmalab_wire::{Body, Bth, Datagram, Ecn, NetworkHeader, Packet, Psn, Qpn, Transport};
 
+use crate::assembly::Fault;
 use crate::batch::Batch;
 use crate::config::{EndpointConfig, QueuePairConfig};
+use crate::congestion::{Controller, NotificationPacer, NotificationState};
 use crate::counters::{Counters, Discard};
 use crate::event::Event;
+use crate::halves::{ReceiveHalf, SendHalf};
 use crate::outlet::Outlet;
-use crate::requester::{Failure, Requester};
-use crate::responder::{Broken, Responder};
+use crate::receives::Landing;
+use crate::requester::Failure;
+use crate::responder::Broken;
+pub(crate) use crate::settings::Settings;
 
 /// Packets that a queue pair may send before it is another's turn.
 const TURN: usize = 16;
 
-/// What `modify` set, as plain values.
-#[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    pub(crate) protection_domain: ProtectionDomainId,
-    pub(crate) send_queue: CompletionQueueId,
-    pub(crate) receive_queue: CompletionQueueId,
-    pub(crate) partition_key: PKey,
-    pub(crate) window: u32,
-    pub(crate) ack_interval: u32,
-    pub(crate) report_retries: bool,
-    pub(crate) access: Access,
-    pub(crate) path: Option<Path>,
-    pub(crate) mtu: PathMtu,
-    pub(crate) destination: Qpn,
-    pub(crate) max_destination_reads: u8,
-    pub(crate) max_reads: u8,
-    pub(crate) min_rnr_timer: u8,
-    /// In nanoseconds; without one, lost packets are never noticed.
-    pub(crate) ack_timeout: Option<u64>,
-    pub(crate) retry_count: u8,
-    pub(crate) rnr_retry: u8,
-}
+/// Bytes of a congestion notification's payload, all reserved.
+const NOTIFICATION_PAYLOAD: usize = 16;
 
 /// Who a half works for, and where it reports.
 pub(crate) struct Owner<'a> {
@@ -74,62 +59,66 @@ pub(crate) struct Port {
     pub(crate) identification: u16,
 }
 
-/// Which half could send a packet now.
+/// What could be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
+    /// That a packet came marked.
+    Notification,
     Answer,
     Request,
     Nothing,
 }
 
+/// Invariant: `paced_until` is set only while the rate of the flow holds back a packet that could go out otherwise.
 #[derive(Debug)]
 pub(crate) struct QueuePair {
     number: Qpn,
     state: State,
     settings: Settings,
-    /// The headers in front of every packet; there is one from RTR on.
+    /// The headers in front of every packet to the peer; a connection has them from RTR on.
     network: Option<NetworkHeader>,
-    requester: Requester,
-    responder: Responder,
+    send_half: SendHalf,
+    receive_half: ReceiveHalf,
     /// Whether a request goes first when both halves have something, so that neither starves.
     request_first: bool,
     established: bool,
     drained: bool,
+    controller: Controller,
+    paced_until: Option<u64>,
+    notification: NotificationState,
+    /// The peer is to be told that a packet came marked.
+    notifies: bool,
     /// Whether it stands in the endpoint's list of those that may send.
     pub(crate) is_listed: bool,
 }
 
+macro_rules! owner {
+    ($queue_pair:expr, $port:expr) => {
+        Owner {
+            number: $queue_pair.number,
+            settings: &$queue_pair.settings,
+            counters: &mut $port.counters,
+            events: &mut $port.events,
+        }
+    };
+}
+
 impl QueuePair {
-    pub(crate) fn new(number: Qpn, config: &QueuePairConfig, port: &EndpointConfig) -> Self {
-        let capabilities = config.capabilities;
+    pub(crate) fn new(number: Qpn, config: &QueuePairConfig, port: &EndpointConfig, serial: u64) -> Self {
         Self {
             number,
             state: State::Reset,
-            settings: Settings {
-                protection_domain: config.protection_domain,
-                send_queue: config.send_queue,
-                receive_queue: config.receive_queue,
-                partition_key: port.partition_key,
-                window: port.window.max(1),
-                ack_interval: port.ack_interval.clamp(1, port.window.max(1)),
-                report_retries: port.report_retries,
-                access: Access::empty(),
-                path: None,
-                mtu: PathMtu::M256,
-                destination: Qpn::default(),
-                max_destination_reads: 0,
-                max_reads: 0,
-                min_rnr_timer: 0,
-                ack_timeout: None,
-                retry_count: 0,
-                rnr_retry: 0,
-            },
+            settings: Settings::new(config, port, serial),
             network: None,
-            requester: Requester::new(capabilities.max_send_requests, capabilities.max_send_elements),
-            responder: Responder::new(capabilities.max_receive_requests, capabilities.max_receive_elements),
+            send_half: SendHalf::new(config),
+            receive_half: ReceiveHalf::new(config),
             request_first: false,
             established: false,
             drained: false,
+            controller: Controller::new(port.congestion_control),
+            paced_until: None,
+            notification: NotificationState::default(),
+            notifies: false,
             is_listed: false,
         }
     }
@@ -142,6 +131,11 @@ impl QueuePair {
         &self.settings
     }
 
+    /// The rate to which the network's congestion holds it, in bytes per second.
+    pub(crate) fn rate(&self) -> Option<u64> {
+        self.controller.rate()
+    }
+
     /// Carries out a change that was checked against the table.
     pub(crate) fn modify(
         &mut self,
@@ -150,33 +144,38 @@ impl QueuePair {
         to: State,
         port: &mut Port,
     ) {
-        self.settings.apply(attributes);
+        self.settings.apply(attributes, &port.config);
         if attributes.max_destination_reads.is_some() {
-            self.responder.resize(&self.settings);
+            self.receive_half.resize(&self.settings);
         }
         if attributes.path.is_some() {
-            self.network = self.settings.network_header(self.number);
+            let Settings { path, destination, .. } = &self.settings;
+            self.network =
+                path.and_then(|path| self.settings.network_header(&path, self.number, *destination));
         }
         if let Some(psn) = attributes.receive_psn {
-            self.responder.start(psn, &self.settings);
+            self.receive_half.start(psn, &self.settings);
         }
         if attributes.retry_count.is_some() || attributes.rnr_retry.is_some() {
-            self.requester.set_budgets(&self.settings);
+            self.send_half.set_budgets(&self.settings);
         }
         if let Some(psn) = attributes.send_psn {
-            self.requester.start(psn, &self.settings);
+            self.send_half.start(psn, &self.settings);
         }
         let from = core::mem::replace(&mut self.state, to);
         match to {
             State::Reset => {
-                self.requester.reset();
-                self.responder.reset();
+                self.send_half.reset();
+                self.receive_half.reset();
                 self.network = None;
-                (self.established, self.drained) = (false, false);
+                (self.established, self.drained, self.notifies) = (false, false, false);
+                self.controller.reset();
+                self.paced_until = None;
             }
             State::Err => {
-                self.responder.forget_replies();
-                self.flush(context);
+                self.receive_half.forget_replies();
+                self.notifies = false;
+                self.flush(context, from, port);
             }
             State::Sqd if from != State::Sqd => {
                 self.drained = false;
@@ -190,14 +189,32 @@ impl QueuePair {
         &mut self,
         context: &mut Context,
         request: &SendRequest<'_>,
+        port: &EndpointConfig,
     ) -> Result<(), PostError> {
         match self.state {
             State::Reset | State::Init | State::Rtr => return Err(PostError::WrongState(self.state)),
             State::Rts | State::Sqd | State::Sqe | State::Err => {}
         }
-        self.requester.post(request, &self.settings)?;
-        if self.state == State::Err {
-            self.requester.flush(context, self.number, &self.settings);
+        let kind = self.settings.kind;
+        if !request.operation.supported_by(kind) {
+            return Err(PostError::NotSupported { operation: request.operation.name(), kind });
+        }
+        let fits = match (kind, request.target) {
+            (QueuePairType::Ud, Target::Datagram { path, .. }) => {
+                let handle = context.address_handle(path).ok_or(PostError::NoSuchAddressHandle)?;
+                port.addresses.contains(&handle.path.source)
+                    && handle.protection_domain == self.settings.protection_domain
+            }
+            (QueuePairType::XrcInitiator, Target::Xrc(_)) => true,
+            (QueuePairType::Rc | QueuePairType::Uc, Target::Connected) => true,
+            _ => request.operation.is_local() && request.target == Target::Connected,
+        };
+        if !fits {
+            return Err(PostError::WrongTarget(kind));
+        }
+        self.send_half.post(request, &self.settings)?;
+        if matches!(self.state, State::Sqe | State::Err) {
+            self.send_half.flush(context, self.number, &self.settings);
         }
         Ok(())
     }
@@ -210,62 +227,133 @@ impl QueuePair {
         if self.state == State::Reset {
             return Err(PostError::WrongState(self.state));
         }
-        self.responder.post(request)?;
+        self.receive_half.post(request, &self.settings, self.state.receives())?;
         if self.state == State::Err {
-            self.responder.flush(context, self.number, &self.settings);
+            self.receive_half.flush(context, self.number, &self.settings);
         }
         Ok(())
     }
 
     /// Takes a packet that is for this queue pair, comes from its peer and is sound.
-    pub(crate) fn handle(&mut self, context: &mut Context, now: u64, packet: &Packet<'_>, port: &mut Port) {
+    pub(crate) fn handle(
+        &mut self,
+        context: &mut Context,
+        now: u64,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        port: &mut Port,
+    ) {
+        if packet.transport == Transport::Cnp {
+            port.counters.rcvd_pkts += 1;
+            port.counters.rp_cnp_handled += 1;
+            self.controller.handle_notification(now);
+            return;
+        }
         let is_request = !packet.body.is_response();
         if !(if is_request { self.state.receives() } else { self.state.sends() }) {
             port.counters.discard(Discard::State);
             return;
         }
         port.counters.rcvd_pkts += 1;
-        let mut owner = Owner {
-            number: self.number,
-            settings: &self.settings,
-            counters: &mut port.counters,
-            events: &mut port.events,
-        };
-        if self.state == State::Rtr && !self.established {
+        if datagram.ecn == Ecn::Ce {
+            self.notice_mark(now, port);
+        }
+        if self.state == State::Rtr && !self.established && self.settings.kind != QueuePairType::Ud {
             self.established = true;
-            owner.event(Event::CommunicationEstablished(self.number));
+            owner!(self, port).event(Event::CommunicationEstablished(self.number));
         }
         if is_request {
-            if let Err(Broken) = self.responder.handle(context, packet, &mut owner) {
-                self.enter_error(context);
+            if let Err(Broken) = self.handle_request(context, datagram, packet, port) {
+                self.enter_error(context, port);
             }
-        } else {
-            match self.requester.handle(context, now, packet, &mut owner) {
-                Ok(()) => self.notice_drained(port),
-                Err(failure) => self.fail(context, failure),
+            return;
+        }
+        let SendHalf::Reliable(requester) = &mut self.send_half else {
+            port.counters.discard(Discard::Opcode);
+            return;
+        };
+        match requester.handle(context, now, packet, &mut owner!(self, port)) {
+            Ok(()) => self.notice_drained(port),
+            Err(failure) => self.fail(context, failure, port),
+        }
+    }
+
+    fn handle_request(
+        &mut self,
+        context: &mut Context,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        port: &mut Port,
+    ) -> Result<(), Broken> {
+        let own = Landing {
+            accessor: self.settings.accessor(),
+            shared: self.settings.shared,
+            completions: self.settings.receive_queue,
+        };
+        let owner = &mut owner!(self, port);
+        match (&mut self.receive_half, &packet.transport) {
+            (ReceiveHalf::Reliable(responder), Transport::Rc) => {
+                responder.handle(context, packet, &own, owner)
             }
+            (ReceiveHalf::Reliable(responder), Transport::Xrc(Some(xrceth))) => {
+                let named = SharedReceiveQueueId::from_number(xrceth.shared_receive_queue);
+                match xrc_landing(context, named, owner.settings) {
+                    Some(landing) => responder.handle(context, packet, &landing, owner),
+                    // A queue that is not there, or is none of ours to lend, is an invalid request.
+                    None if responder.is_due(packet.bth.psn) => {
+                        responder.refuse(context, packet.bth.psn, Fault::INVALID, owner)
+                    }
+                    None => responder.handle(context, packet, &own, owner),
+                }
+            }
+            (ReceiveHalf::Unreliable(receiver), Transport::Uc) => {
+                receiver.handle(context, packet, &own, owner)
+            }
+            (ReceiveHalf::Datagram(receiver), Transport::Ud(deth)) => {
+                receiver.handle(context, datagram, deth, packet, &own, owner)
+            }
+            _ => {
+                owner.counters.discard(Discard::Opcode);
+                Ok(())
+            }
+        }
+    }
+
+    /// A switch marked a packet of the peer: it is told, but not too often.
+    fn notice_mark(&mut self, now: u64, port: &mut Port) {
+        port.counters.np_ecn_marked_roce_packets += 1;
+        let Some(notifications) = self.settings.profile.notifications else { return };
+        let pacer = NotificationPacer::new(notifications.interval);
+        if self.network.is_some() && pacer.is_due(&mut self.notification, now) {
+            self.notifies = true;
         }
     }
 
     pub(crate) fn handle_timeout(&mut self, context: &mut Context, now: u64, port: &mut Port) {
-        let mut owner = Owner {
-            number: self.number,
-            settings: &self.settings,
-            counters: &mut port.counters,
-            events: &mut port.events,
-        };
-        if let Err(failure) = self.requester.handle_timeout(now, &mut owner) {
-            self.fail(context, failure);
+        if self.paced_until.is_some_and(|until| until <= now) {
+            self.paced_until = None;
+        }
+        if let Err(failure) = self.send_half.handle_timeout(now, &mut owner!(self, port)) {
+            self.fail(context, failure, port);
         }
     }
 
     pub(crate) fn next_timeout(&self) -> Option<u64> {
-        self.requester.next_timeout()
+        match (self.send_half.next_timeout(), self.paced_until) {
+            (Some(timeout), Some(paced)) => Some(timeout.min(paced)),
+            (timeout, paced) => timeout.or(paced),
+        }
     }
 
     fn next(&self) -> Next {
-        let answer = self.responder.may_send();
-        let request = self.state.sends() && self.requester.may_send(&self.settings, self.state == State::Rts);
+        if self.notifies {
+            return Next::Notification;
+        }
+        let is_free = self.paced_until.is_none();
+        let answer = self.receive_half.may_send() && (is_free || !self.receive_half.sends_data());
+        let request = is_free
+            && self.state.sends()
+            && self.send_half.may_send(&self.settings, self.state == State::Rts);
         match (answer, request) {
             (true, true) if self.request_first => Next::Request,
             (true, _) => Next::Answer,
@@ -282,103 +370,98 @@ impl QueuePair {
     pub(crate) fn transmit(&mut self, context: &mut Context, now: u64, port: &mut Port, batch: &mut Batch) {
         for _ in 0..TURN {
             let next = self.next();
-            let Some(network) = &self.network else { return };
+            if next == Next::Nothing || batch.is_full() {
+                return;
+            }
+            let is_data = next == Next::Request || (next == Next::Answer && self.receive_half.sends_data());
+            if is_data && let Some(until) = self.controller.wait_until(now) {
+                self.paced_until = Some(until);
+                continue;
+            }
             let Port { counters, events, identification, .. } = &mut *port;
-            if next == Next::Nothing {
-                return;
-            }
-            let mut outlet = Outlet { batch, network, identification, sent: 0, repeated: 0 };
-            if outlet.is_full() {
-                return;
-            }
-            let outcome = if next == Next::Answer {
-                let mut owner = Owner { number: self.number, settings: &self.settings, counters, events };
-                self.responder.send(context, &mut owner, &mut outlet).map_err(|Broken| None)
-            } else {
-                self.requester.send(context, now, &self.settings, &mut outlet).map_err(Some)
+            let network = self.network.as_ref();
+            let mut outlet = Outlet { batch, network, identification, bytes: 0, sent: 0, repeated: 0 };
+            let mut owner = Owner { number: self.number, settings: &self.settings, counters, events };
+            let outcome = match next {
+                Next::Notification => {
+                    self.notifies = false;
+                    notify(&mut owner, &mut outlet);
+                    Ok(())
+                }
+                Next::Answer => {
+                    self.receive_half.send(context, &mut owner, &mut outlet).map_err(|Broken| None)
+                }
+                _ => self.send_half.send(context, now, &mut owner, &mut outlet).map_err(Some),
             };
             self.request_first = next == Next::Answer;
+            if is_data && outlet.sent > 0 {
+                self.controller.handle_sent(now, outlet.bytes);
+            }
             counters.sent_pkts += outlet.sent;
             counters.retransmitted_pkts += outlet.repeated;
             match outcome {
                 Ok(()) => {}
-                Err(None) => self.enter_error(context),
-                Err(Some(failure)) => self.fail(context, failure),
+                Err(None) => self.enter_error(context, port),
+                Err(Some(failure)) => self.fail(context, failure, port),
+            }
+            if self.state == State::Sqd {
+                self.notice_drained(port);
             }
         }
     }
 
     /// In SQD, tells once when everything that was begun is done.
     fn notice_drained(&mut self, port: &mut Port) {
-        if self.state == State::Sqd && !self.drained && self.requester.is_drained() {
+        if self.state == State::Sqd && !self.drained && self.send_half.is_drained() {
             self.drained = true;
-            let mut owner = Owner {
-                number: self.number,
-                settings: &self.settings,
-                counters: &mut port.counters,
-                events: &mut port.events,
-            };
-            owner.event(Event::SendQueueDrained(self.number));
+            owner!(self, port).event(Event::SendQueueDrained(self.number));
         }
     }
 
-    /// The requester met an error: its oldest request ends with it.
-    fn fail(&mut self, context: &mut Context, failure: Failure) {
-        self.requester.fail(context, self.number, &self.settings, failure.0);
-        self.enter_error(context);
+    /// A request met an error. A reliable connection ends with it; an unreliable queue pair stops sending.
+    fn fail(&mut self, context: &mut Context, Failure(status): Failure, port: &mut Port) {
+        self.send_half.fail(context, self.number, &self.settings, status);
+        match self.send_half {
+            SendHalf::Unreliable(_) => self.state = State::Sqe,
+            SendHalf::Reliable(_) | SendHalf::None => self.enter_error(context, port),
+        }
     }
 
     /// Into ERR by the protocol: answers that are due, among them the NAK, still go out.
-    fn enter_error(&mut self, context: &mut Context) {
-        self.state = State::Err;
-        self.flush(context);
+    fn enter_error(&mut self, context: &mut Context, port: &mut Port) {
+        let from = core::mem::replace(&mut self.state, State::Err);
+        self.flush(context, from, port);
     }
 
-    fn flush(&mut self, context: &mut Context) {
-        self.requester.flush(context, self.number, &self.settings);
-        self.responder.flush(context, self.number, &self.settings);
+    fn flush(&mut self, context: &mut Context, from: State, port: &mut Port) {
+        self.paced_until = None;
+        self.send_half.flush(context, self.number, &self.settings);
+        self.receive_half.flush(context, self.number, &self.settings);
+        if from != State::Err && self.settings.shared.is_some() {
+            owner!(self, port).event(Event::LastReceiveReached(self.number));
+        }
     }
 }
 
-impl Settings {
-    fn apply(&mut self, attributes: &Attributes) {
-        fn set<T>(value: &mut T, new: Option<T>) {
-            if let Some(new) = new {
-                *value = new;
-            }
-        }
-        set(&mut self.access, attributes.access);
-        set(&mut self.mtu, attributes.path_mtu);
-        set(&mut self.destination, attributes.destination);
-        set(&mut self.max_destination_reads, attributes.max_destination_reads);
-        set(&mut self.max_reads, attributes.max_reads);
-        set(&mut self.min_rnr_timer, attributes.min_rnr_timer);
-        set(&mut self.retry_count, attributes.retry_count);
-        set(&mut self.rnr_retry, attributes.rnr_retry);
-        set(&mut self.ack_timeout, attributes.timeout.map(ack_timeout_nanoseconds));
-        if attributes.path.is_some() {
-            self.path = attributes.path;
-        }
+/// Where a request over XRC lands, if the queue that it names belongs to the target's domain.
+fn xrc_landing(context: &Context, named: SharedReceiveQueueId, settings: &Settings) -> Option<Landing> {
+    let queue = context.shared_receive_queue(named)?;
+    if queue.xrc_domain().is_none() || queue.xrc_domain() != settings.xrc_domain {
+        return None;
     }
-
-    /// The headers in front of every packet of the flow, once the path is known.
-    fn network_header(&self, number: Qpn) -> Option<NetworkHeader> {
-        let path = self.path?;
-        let ecn = Ecn::from_bits(path.traffic_class);
-        let dscp = path.traffic_class >> 2;
-        NetworkHeader::new(
-            path.source,
-            path.destination,
-            source_port(number, self.destination),
-            dscp,
-            ecn,
-            path.hop_limit,
-        )
-    }
+    let accessor = rdmalab_verbs::Accessor { protection_domain: queue.domain(), queue_pair: settings.serial };
+    Some(Landing { accessor, shared: Some(named), completions: queue.completions()? })
 }
 
-/// The UDP source port of a flow, in the dynamic range as rxe and adapters have it, so that routers can spread flows.
-fn source_port(number: Qpn, destination: Qpn) -> u16 {
-    let mixed = number.value().wrapping_mul(0x9e37_79b1) ^ destination.value().wrapping_mul(0x85eb_ca6b);
-    0xc000 | (mixed >> 16) as u16 & 0x3fff
+/// Sends a congestion notification: to the peer's queue pair, with BECN set, PSN 0 and sixteen bytes of zero.
+fn notify(owner: &mut Owner<'_>, outlet: &mut Outlet<'_>) {
+    let Some(notifications) = owner.settings.profile.notifications else { return };
+    let Some(network) = owner.settings.notification_header(owner.number, &notifications) else { return };
+    let bth = Bth { becn: true, ..owner.settings.bth(Psn::new(0)) };
+    let body = Body::CongestionNotification;
+    let Ok(()) = outlet.send_through(&network, &Transport::Cnp, &bth, &body, NOTIFICATION_PAYLOAD, |data| {
+        data.fill(0);
+        Ok::<(), core::convert::Infallible>(())
+    });
+    owner.counters.np_cnp_sent += 1;
 }

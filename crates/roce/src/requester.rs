@@ -1,41 +1,47 @@
-//! The requester: turns work requests into packets and takes back what the peer answers.
+//! The reliable requester: turns work requests into packets and takes back what the peer answers.
 //!
 //! Requests sit in the send queue, oldest first. Those that have been started have a [`Flight`] beside them, with the
 //! PSNs they take. A cursor says which packet goes out next; go-back-N sets it back to the oldest unacknowledged
-//! packet, which is always in the oldest request, so going back costs nothing.
+//! packet, which is always in the oldest request, so going back costs nothing. Local requests (binding a window,
+//! registering or invalidating a key) are carried out when the cursor reaches them; they take no PSN, and complete in
+//! their turn.
 //!
 //! Invariants: `flights` belong to the first requests of the queue, in order, with PSNs that join without a gap;
 //! `unacknowledged` lies in the oldest flight or equals `next_psn`; the cursor never stands on a packet that is
 //! acknowledged.
 
+mod complete;
+mod credit;
 mod responses;
 mod retry;
-mod segment;
+pub(crate) mod segment;
 
 use alloc::collections::VecDeque;
 
 use rdmalab_verbs::{
-    Access, Completion, CompletionKind, CompletionStatus, Context, LocalFault, Operation, PostError,
-    SendFlags, SendQueue, SendRequest,
+    Access, CompletionStatus, Context, Operation, PostError, SendFlags, SendQueue, SendRequest, SendWork,
 };
-use rdmalab_wire::{Bth, Psn, Qpn};
+use rdmalab_wire::{Bth, Msn, Psn};
 
 use crate::event::{Event, RetryCause};
 use crate::outlet::Outlet;
 use crate::queue_pair::{Owner, Settings};
+use crate::requester::credit::Credit;
 use crate::requester::retry::Retry;
 
 /// PSNs that may be outstanding at once: beyond them a duplicate could not be told from a new packet.
-const MAX_OUTSTANDING: u32 = (1 << 23) - 1;
-/// Longest message, the specification's limit.
-const MAX_MESSAGE: u32 = 1 << 31;
+pub(crate) const MAX_OUTSTANDING: u32 = (1 << 23) - 1;
+
+pub(crate) use complete::report;
 
 /// The PSNs of a request that was started.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     first: Psn,
-    /// How many it takes.
+    /// How many it takes; a local request takes none.
     packets: u32,
+    /// Its number among the messages sent, from 1 on (SSN). A local request has that of the message before it.
+    number: Msn,
     /// Responses received, for READs and atomics.
     received: u32,
     /// `received` when the request was last sent: the next response may begin anew.
@@ -70,13 +76,16 @@ pub(crate) struct Requester {
     silent: u32,
     /// A local element of the request under the cursor is bad: wait until it is the oldest, then fail it.
     blocked: bool,
+    /// Number of the last message started.
+    started: Msn,
+    credit: Credit,
     retry: Retry,
 }
 
 impl Requester {
-    pub(crate) fn new(requests: u32, elements: u32) -> Self {
+    pub(crate) fn new(requests: u32, elements: u32, inline: u32) -> Self {
         Self {
-            queue: SendQueue::new(requests, elements),
+            queue: SendQueue::new(requests, elements, inline),
             flights: VecDeque::with_capacity(requests as usize),
             next_psn: Psn::default(),
             unacknowledged: Psn::default(),
@@ -85,6 +94,8 @@ impl Requester {
             reads: 0,
             silent: 0,
             blocked: false,
+            started: Msn::default(),
+            credit: Credit::default(),
             retry: Retry::default(),
         }
     }
@@ -92,6 +103,8 @@ impl Requester {
     /// Makes it ready to send from a PSN on.
     pub(crate) fn start(&mut self, psn: Psn, settings: &Settings) {
         (self.next_psn, self.unacknowledged, self.sent_end) = (psn, psn, psn);
+        self.started = Msn::default();
+        self.credit = Credit::new(settings.honours_credits());
         self.retry = Retry::new(settings);
     }
 
@@ -113,8 +126,7 @@ impl Requester {
         if request.operation.is_read_or_atomic() && settings.max_reads == 0 {
             return Err(PostError::NoReadsNegotiated);
         }
-        let most = (u64::from(MAX_OUTSTANDING) * settings.mtu.bytes() as u64).min(u64::from(MAX_MESSAGE));
-        self.queue.push(request, most as u32)
+        self.queue.push(request, settings.longest_reliable())
     }
 
     /// Whether everything that was started is done.
@@ -127,15 +139,27 @@ impl Requester {
         if self.retry.wait.is_some() || (self.blocked && self.cursor.place > 0) {
             return false;
         }
+        let Some((work, _)) = self.queue.get(self.cursor.place) else { return false };
         let (psn, packets) = match self.flights.get(self.cursor.place) {
-            Some(flight) => (flight.first.add(self.cursor.packet), 0),
+            Some(flight) => {
+                let first_is_acknowledged = self.unacknowledged.distance(flight.first) > 0;
+                let may_go_on = self.cursor.packet == 0
+                    || first_is_acknowledged
+                    || self.credit.covers(&work.operation, flight.number);
+                if !may_go_on {
+                    return false;
+                }
+                (flight.first.add(self.cursor.packet), 0)
+            }
             None if !starts => return false,
             None => {
-                let Some((work, _)) = self.queue.get(self.cursor.place) else { return false };
                 if work.flags.contains(SendFlags::FENCE) && self.reads > 0 {
                     return false;
                 }
                 if work.operation.is_read_or_atomic() && self.reads >= u32::from(settings.max_reads) {
+                    return false;
+                }
+                if !self.credit.lets_start(&work.operation, self.started.next()) {
                     return false;
                 }
                 (self.next_psn, segment::packets(&work, settings.mtu))
@@ -148,20 +172,51 @@ impl Requester {
     /// Sends the packet under the cursor; [`may_send`](Self::may_send) said that it may go.
     pub(crate) fn send(
         &mut self,
-        context: &Context,
+        context: &mut Context,
         now: u64,
-        settings: &Settings,
+        owner: &mut Owner<'_>,
         outlet: &mut Outlet<'_>,
     ) -> Result<(), Failure> {
-        match self.send_packet(context, now, settings, outlet) {
+        match self.step(context, now, owner, outlet) {
             Ok(()) => Ok(()),
-            // Older requests must complete first; then the same packet fails again, for good.
+            // Older requests must complete first; then the same request fails again, for good.
             Err(_) if self.cursor.place > 0 => {
                 self.blocked = true;
                 Ok(())
             }
-            Err(_) => Err(Failure(CompletionStatus::LocalProtectionError)),
+            Err(status) => Err(Failure(status)),
         }
+    }
+
+    fn step(
+        &mut self,
+        context: &mut Context,
+        now: u64,
+        owner: &mut Owner<'_>,
+        outlet: &mut Outlet<'_>,
+    ) -> Result<(), CompletionStatus> {
+        let Some((work, _)) = self.queue.get(self.cursor.place) else { return Ok(()) };
+        if !work.operation.is_local() {
+            return self.send_packet(context, now, owner.settings, outlet);
+        }
+        // Going back leads over local requests that were carried out before.
+        if self.cursor.place == self.flights.len() {
+            carry_out(&work.operation, context, owner)?;
+            self.start_flight(&work, 0);
+        }
+        self.cursor = Cursor { place: self.cursor.place + 1, packet: 0 };
+        self.complete_local(context, owner);
+        Ok(())
+    }
+
+    fn start_flight(&mut self, work: &SendWork, packets: u32) {
+        if packets > 0 {
+            self.started = self.started.next();
+        }
+        let first = self.next_psn;
+        self.flights.push_back(Flight { first, packets, number: self.started, received: 0, requested: 0 });
+        self.next_psn = self.next_psn.add(packets);
+        self.reads += u32::from(work.operation.is_read_or_atomic());
     }
 
     fn send_packet(
@@ -170,38 +225,42 @@ impl Requester {
         now: u64,
         settings: &Settings,
         outlet: &mut Outlet<'_>,
-    ) -> Result<(), LocalFault> {
+    ) -> Result<(), CompletionStatus> {
         let Cursor { place, packet } = self.cursor;
         let Some((work, elements)) = self.queue.get(place) else { return Ok(()) };
         let read_or_atomic = work.operation.is_read_or_atomic();
-        let is_new = place == self.flights.len();
-        if is_new {
+        if place == self.flights.len() {
             let access = if read_or_atomic { Access::LOCAL_WRITE } else { Access::empty() };
-            context.check_local(settings.protection_domain, elements, access)?;
-            let packets = segment::packets(&work, settings.mtu);
-            self.flights.push_back(Flight { first: self.next_psn, packets, received: 0, requested: 0 });
-            self.next_psn = self.next_psn.add(packets);
-            self.reads += u32::from(read_or_atomic);
+            context
+                .check_local(settings.protection_domain, elements, access)
+                .map_err(|_| CompletionStatus::LocalProtectionError)?;
+            self.start_flight(&work, segment::packets(&work, settings.mtu));
         }
-        let Some(flight) = self.flights.get_mut(place) else { return Ok(()) };
+        let (Some(flight), Some((_, elements))) = (self.flights.get_mut(place), self.queue.get(place)) else {
+            return Ok(());
+        };
 
         let packet = if read_or_atomic { flight.received } else { packet };
         let segment = segment::segment(&work, settings.mtu, packet, flight.packets);
         let psn = flight.first.add(packet);
         let end = if read_or_atomic { flight.first.add(flight.packets) } else { psn.next() };
-        // An acknowledgement must be asked for before the window closes, or both sides would wait.
-        let closes = end.distance(self.unacknowledged) >= settings.window as i32;
+        // An acknowledgement must be asked for before the window closes or the credits end, or both sides would wait.
+        let closes = end.distance(self.unacknowledged) >= settings.window as i32
+            || (packet == 0 && !self.credit.covers(&work.operation, flight.number));
         let asks = segment.last || closes || self.silent + 1 >= settings.ack_interval;
 
-        let bth = Bth {
-            solicited: segment.solicited,
-            ack_request: asks,
-            partition_key: settings.partition_key,
-            ..Bth::new(settings.destination, psn)
+        let bth = Bth { solicited: segment.solicited, ack_request: asks, ..settings.bth(psn) };
+        let transport = segment::transport(&work);
+        let inline = if work.inline { self.queue.inline(place) } else { None };
+        let payload = match work.operation {
+            Operation::AtomicWrite { .. } => size_of::<u64>(),
+            _ => segment.payload,
         };
-        outlet.send(&bth, &segment.body, segment.payload, |data| {
-            context.gather(settings.protection_domain, elements, segment.offset, data)
-        })?;
+        outlet
+            .send(&transport, &bth, &segment.body, payload, |data| {
+                segment::fill(&work, elements, inline, segment.offset, data, context, settings)
+            })
+            .map_err(|_| CompletionStatus::LocalProtectionError)?;
 
         if read_or_atomic {
             flight.requested = flight.received;
@@ -264,68 +323,25 @@ impl Requester {
             self.cursor.packet = self.cursor.packet.max(done);
         }
     }
+}
 
-    /// Ends the oldest request.
-    fn complete(
-        &mut self,
-        context: &mut Context,
-        number: Qpn,
-        settings: &Settings,
-        status: CompletionStatus,
-    ) {
-        if let Some(flight) = self.flights.pop_front() {
-            self.unacknowledged = flight.first.add(flight.packets);
-            self.cursor = match self.cursor.place {
-                0 => Cursor::default(),
-                place => Cursor { place: place - 1, packet: self.cursor.packet },
-            };
+/// Does what a local request asks for.
+pub(crate) fn carry_out(
+    operation: &Operation,
+    context: &mut Context,
+    owner: &Owner<'_>,
+) -> Result<(), CompletionStatus> {
+    let accessor = owner.settings.accessor();
+    match operation {
+        Operation::LocalInvalidate(key) => context
+            .invalidate(&accessor, *key, rdmalab_verbs::Invalidation::Local)
+            .map_err(|_| CompletionStatus::LocalQueuePairOperationError),
+        Operation::FastRegister(registration) => context
+            .fast_register(&accessor, registration)
+            .map_err(|_| CompletionStatus::LocalQueuePairOperationError),
+        Operation::BindWindow(binding) => {
+            context.bind_window(&accessor, binding).map_err(|_| CompletionStatus::MemoryWindowBindError)
         }
-        let Some(work) = self.queue.pop() else { return };
-        self.reads = self.reads.saturating_sub(u32::from(work.operation.is_read_or_atomic()));
-        if status == CompletionStatus::Success && !work.flags.contains(SendFlags::SIGNALED) {
-            return;
-        }
-        let (kind, length) = match work.operation {
-            Operation::Send | Operation::SendWithImmediate(_) => (CompletionKind::Send, 0),
-            Operation::RdmaWrite(_) | Operation::RdmaWriteWithImmediate(..) => (CompletionKind::RdmaWrite, 0),
-            Operation::RdmaRead(_) => (CompletionKind::RdmaRead, work.length),
-            Operation::CompareAndSwap { .. } => (CompletionKind::CompareAndSwap, work.length),
-            Operation::FetchAndAdd { .. } => (CompletionKind::FetchAndAdd, work.length),
-        };
-        let length = if status == CompletionStatus::Success { length } else { 0 };
-        context.complete(
-            settings.send_queue,
-            Completion {
-                id: work.id,
-                status,
-                kind,
-                length,
-                immediate: None,
-                queue_pair: number,
-                solicited: false,
-            },
-        );
-    }
-
-    /// Ends the oldest request with a status, and all others as flushed.
-    pub(crate) fn fail(
-        &mut self,
-        context: &mut Context,
-        number: Qpn,
-        settings: &Settings,
-        status: CompletionStatus,
-    ) {
-        if !self.queue.is_empty() {
-            self.complete(context, number, settings, status);
-        }
-        self.flush(context, number, settings);
-    }
-
-    /// Ends all requests as flushed.
-    pub(crate) fn flush(&mut self, context: &mut Context, number: Qpn, settings: &Settings) {
-        while !self.queue.is_empty() {
-            self.complete(context, number, settings, CompletionStatus::WorkRequestFlushed);
-        }
-        self.reset();
+        _ => Ok(()),
     }
 }

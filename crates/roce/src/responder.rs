@@ -1,68 +1,32 @@
-//! The responder: judges the peer's requests, carries them out, and answers.
+//! The reliable responder: judges the peer's requests, carries them out, and answers.
 //!
 //! A request packet passes a list of checks in the specification's order: PSN, order of opcodes, opcode, resources,
-//! length, key ([`checks`]). Only then is it carried out ([`execute`]). What was done once is never done again: a packet
-//! in front of the expected PSN is a duplicate, acknowledged or replayed ([`replay`]). Answers wait in a queue in PSN
-//! order until they can be sent ([`replies`]).
+//! length, key ([`assembly::checks`](crate::assembly::checks)). Only then is it carried out, SENDs and WRITEs by the
+//! [`Assembly`], the others here ([`execute`]). What was done once is never done again: a packet in front of the
+//! expected PSN is a duplicate, acknowledged or replayed ([`replay`]). Answers wait in a queue in PSN order until they
+//! can be sent ([`replies`]).
 //!
-//! Invariants: `expected` moves on only by a packet that passed all checks; a message in progress keeps the receive it
-//! fills at the head of the receive queue; there is at most one sequence error NAK for each gap.
+//! Invariants: `expected` moves on only by a packet that passed all checks; there is at most one sequence error NAK for
+//! each gap.
 
-mod checks;
 mod execute;
 mod replay;
 mod replies;
 
-use rdmalab_verbs::{
-    Completion, CompletionKind, CompletionStatus, Context, PostError, ReceiveQueue, ReceiveRequest,
-};
-use rdmalab_wire::{ImmDt, Msn, NakCode, Packet, Psn, Qpn, RKey, Syndrome};
+use rdmalab_verbs::{Context, PostError, ReceiveRequest};
+use rdmalab_wire::{Msn, NakCode, Packet, Psn, Syndrome, credits_to_code};
 
+use crate::assembly::{Assembly, Fault};
 use crate::counters::Discard;
 use crate::event::Event;
 use crate::outlet::Outlet;
 use crate::queue_pair::{Owner, Settings};
+use crate::receives::{Landing, Receives};
 use replay::Replay;
 use replies::{Replies, Reply};
 
-/// A message whose first packet came and whose last did not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Message {
-    /// A SEND, into the receive at the head of the queue.
-    Send {
-        /// Bytes placed.
-        placed: u32,
-    },
-    /// An RDMA WRITE.
-    Write {
-        /// Where the next byte goes.
-        address: u64,
-        key: RKey,
-        /// Bytes still to come.
-        left: u32,
-        /// Bytes of the whole message.
-        length: u32,
-    },
-}
-
-/// What is wrong with a request, and what follows from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// No receive is posted: ask the peer to try again.
-    NotReady,
-    /// The connection ends: a NAK goes out, the queue pair fails.
-    Fatal {
-        /// What the peer is told.
-        nak: NakCode,
-        /// How the receive at the head of the queue ends, if the message had to do with it.
-        receive: Option<CompletionStatus>,
-    },
-}
-
-impl Fault {
-    const INVALID: Self = Self::Fatal { nak: NakCode::InvalidRequest, receive: None };
-    const ACCESS: Self = Self::Fatal { nak: NakCode::RemoteAccessError, receive: None };
-}
+/// The credit code that says: no end-to-end flow control.
+const NO_CREDITS: u8 = 31;
 
 /// The queue pair must go into the error state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,26 +34,27 @@ pub(crate) struct Broken;
 
 #[derive(Debug)]
 pub(crate) struct Responder {
-    queue: ReceiveQueue,
+    assembly: Assembly,
     /// PSN of the next new packet.
     expected: Psn,
     /// Messages completed.
     msn: Msn,
-    message: Option<Message>,
     /// A NAK is out for the expected PSN; packets ahead of it are dropped in silence.
     told: bool,
+    /// The peer was last told that it has no credits.
+    out_of_credits: bool,
     replies: Replies,
     replay: Replay,
 }
 
 impl Responder {
-    pub(crate) fn new(requests: u32, elements: u32) -> Self {
+    pub(crate) fn new(receives: Receives) -> Self {
         Self {
-            queue: ReceiveQueue::new(requests, elements),
+            assembly: Assembly::new(receives),
             expected: Psn::default(),
             msn: Msn::default(),
-            message: None,
             told: false,
+            out_of_credits: false,
             replies: Replies::default(),
             replay: Replay::default(),
         }
@@ -99,8 +64,8 @@ impl Responder {
     pub(crate) fn start(&mut self, psn: Psn, settings: &Settings) {
         self.expected = psn;
         self.msn = Msn::default();
-        self.message = None;
-        self.told = false;
+        self.assembly.abandon();
+        (self.told, self.out_of_credits) = (false, false);
         self.replies.clear();
         self.replay = Replay::default();
         self.resize(settings);
@@ -114,9 +79,9 @@ impl Responder {
 
     /// Forgets everything, without completions.
     pub(crate) fn reset(&mut self) {
-        while self.queue.pop().is_some() {}
-        self.message = None;
-        self.told = false;
+        self.assembly.receives.reset();
+        self.assembly.abandon();
+        (self.told, self.out_of_credits) = (false, false);
         self.forget_replies();
         self.replay = Replay::default();
     }
@@ -126,12 +91,29 @@ impl Responder {
         self.replies.clear();
     }
 
-    pub(crate) fn post(&mut self, request: &ReceiveRequest<'_>) -> Result<(), PostError> {
-        self.queue.push(request)
+    /// Posts to the queue pair's own receive queue. A peer that had run out of credits is told of the new one, where
+    /// `tells` says that the queue pair may talk.
+    pub(crate) fn post(
+        &mut self,
+        request: &ReceiveRequest<'_>,
+        settings: &Settings,
+        tells: bool,
+    ) -> Result<(), PostError> {
+        self.assembly.receives.post(request)?;
+        if tells && self.out_of_credits && settings.grants_credits() {
+            self.out_of_credits = false;
+            self.acknowledge();
+        }
+        Ok(())
     }
 
     pub(crate) fn may_send(&self) -> bool {
         !self.replies.is_empty()
+    }
+
+    /// Whether the next answer carries data, which counts against the rate of the flow.
+    pub(crate) fn sends_data(&self) -> bool {
+        self.replies.has_data_next()
     }
 
     /// Sends the next answer, or the next packet of one.
@@ -141,7 +123,13 @@ impl Responder {
         owner: &mut Owner<'_>,
         outlet: &mut Outlet<'_>,
     ) -> Result<(), Broken> {
-        self.replies.send(context, self.msn, owner, outlet)
+        let credits = if owner.settings.grants_credits() {
+            credits_to_code(self.assembly.receives.len() as u32)
+        } else {
+            NO_CREDITS
+        };
+        self.out_of_credits = credits == 0;
+        self.replies.send(context, self.msn, credits, owner, outlet)
     }
 
     /// Takes a request packet of the peer.
@@ -149,13 +137,13 @@ impl Responder {
         &mut self,
         context: &mut Context,
         packet: &Packet<'_>,
+        landing: &Landing,
         owner: &mut Owner<'_>,
     ) -> Result<(), Broken> {
-        let psn = packet.bth.psn;
-        match psn.distance(self.expected) {
+        match packet.bth.psn.distance(self.expected) {
             0 => {}
             ..0 => {
-                self.handle_duplicate(packet, owner);
+                self.handle_duplicate(packet, landing, owner);
                 return Ok(());
             }
             _ => {
@@ -163,12 +151,25 @@ impl Responder {
                 return Ok(());
             }
         }
-        match self.take(context, packet, owner) {
+        match self.take(context, packet, landing, owner) {
             Ok(()) => {
                 self.told = false;
                 Ok(())
             }
-            Err(Fault::NotReady) => {
+            Err(fault) => self.refuse(context, packet.bth.psn, fault, owner),
+        }
+    }
+
+    /// Answers a request that cannot be carried out.
+    pub(crate) fn refuse(
+        &mut self,
+        context: &mut Context,
+        psn: Psn,
+        fault: Fault,
+        owner: &mut Owner<'_>,
+    ) -> Result<(), Broken> {
+        match fault {
+            Fault::NotReady => {
                 let syndrome = Syndrome::RnrNak { timer: owner.settings.min_rnr_timer };
                 if self.replies.push(Reply::Acknowledge { psn, msn: self.msn, syndrome }) {
                     owner.counters.send_rnr_err += 1;
@@ -176,12 +177,12 @@ impl Responder {
                 }
                 Ok(())
             }
-            Err(Fault::Fatal { nak, receive }) => {
+            Fault::Fatal { nak, receive } => {
                 let syndrome = Syndrome::Nak(nak);
                 self.replies.push_last(Reply::Acknowledge { psn, msn: self.msn, syndrome });
                 owner.counters.send_fatal_nak += 1;
                 if let Some(status) = receive {
-                    self.complete(context, owner, status, CompletionKind::Receive, 0, None, false);
+                    self.assembly.fail_receive(context, status, owner);
                 }
                 let number = owner.number;
                 owner.event(match nak {
@@ -192,6 +193,11 @@ impl Responder {
                 Err(Broken)
             }
         }
+    }
+
+    /// Whether a packet with this PSN is the one that is due: neither a duplicate nor ahead of a gap.
+    pub(crate) fn is_due(&self, psn: Psn) -> bool {
+        psn == self.expected
     }
 
     /// A packet is missing. The peer is told once.
@@ -210,46 +216,13 @@ impl Responder {
     /// Acknowledges everything that was carried out.
     fn acknowledge(&mut self) {
         let psn = self.expected.sub(1);
-        let syndrome = Syndrome::Ack { credits: replies::NO_CREDITS };
         // Without room the peer asks again.
-        self.replies.push(Reply::Acknowledge { psn, msn: self.msn, syndrome });
-    }
-
-    /// Ends the receive at the head of the queue.
-    #[allow(clippy::too_many_arguments)]
-    fn complete(
-        &mut self,
-        context: &mut Context,
-        owner: &Owner<'_>,
-        status: CompletionStatus,
-        kind: CompletionKind,
-        length: u32,
-        immediate: Option<ImmDt>,
-        solicited: bool,
-    ) {
-        let Some(work) = self.queue.pop() else { return };
-        context.complete(
-            owner.settings.receive_queue,
-            Completion { id: work.id, status, kind, length, immediate, queue_pair: owner.number, solicited },
-        );
+        self.replies.push(Reply::Acknowledge { psn, msn: self.msn, syndrome: Syndrome::ACK });
     }
 
     /// Ends all receives as flushed. Answers on their way still go out.
-    pub(crate) fn flush(&mut self, context: &mut Context, number: Qpn, settings: &Settings) {
-        self.message = None;
-        while let Some(work) = self.queue.pop() {
-            context.complete(
-                settings.receive_queue,
-                Completion {
-                    id: work.id,
-                    status: CompletionStatus::WorkRequestFlushed,
-                    kind: CompletionKind::Receive,
-                    length: 0,
-                    immediate: None,
-                    queue_pair: number,
-                    solicited: false,
-                },
-            );
-        }
+    pub(crate) fn flush(&mut self, context: &mut Context, number: rdmalab_wire::Qpn, settings: &Settings) {
+        self.assembly.abandon();
+        self.assembly.receives.flush(context, number, settings);
     }
 }

@@ -1,10 +1,9 @@
 //! What a queue pair is made with, and the attributes that `modify` sets.
 
-use core::net::IpAddr;
-
-use rdmalab_wire::{PathMtu, Psn, Qpn};
+use rdmalab_wire::{PathMtu, Psn, QKey, Qpn};
 
 use crate::access::Access;
+use crate::path::Path;
 use crate::state::State;
 
 /// Sizes of a queue pair, fixed when it is made (`ibv_qp_cap`).
@@ -18,6 +17,9 @@ pub struct Capabilities {
     pub max_send_elements: u32,
     /// Elements of a receive.
     pub max_receive_elements: u32,
+    /// Bytes that a send request may carry in itself, in place of elements. Each place of the send queue has room for
+    /// so many from the start.
+    pub max_inline: u32,
 }
 
 impl Default for Capabilities {
@@ -27,27 +29,8 @@ impl Default for Capabilities {
             max_receive_requests: 128,
             max_send_elements: 4,
             max_receive_elements: 4,
+            max_inline: 0,
         }
-    }
-}
-
-/// The way to the peer (`ibv_ah_attr`). Both addresses are of one family; they are the RoCE v2 GIDs as IP addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Path {
-    /// Ours.
-    pub source: IpAddr,
-    /// The peer's.
-    pub destination: IpAddr,
-    /// IPv4 type of service or IPv6 traffic class: DSCP and ECN bits.
-    pub traffic_class: u8,
-    /// IPv4 time to live or IPv6 hop limit.
-    pub hop_limit: u8,
-}
-
-impl Path {
-    /// Between two addresses, with the hop limit 64 and no traffic class.
-    pub fn new(source: IpAddr, destination: IpAddr) -> Self {
-        Self { source, destination, traffic_class: 0, hop_limit: 64 }
     }
 }
 
@@ -82,6 +65,8 @@ pub struct Attributes {
     pub retry_count: Option<u8>,
     /// Retries after a receiver was not ready: 0 to 7, 7 for no limit.
     pub rnr_retry: Option<u8>,
+    /// What datagrams must carry to be received; only UD has one.
+    pub queue_key: Option<QKey>,
 }
 
 macro_rules! attributes {
@@ -102,10 +87,10 @@ macro_rules! attributes {
         }
 
         impl AttributeSet {
-            /// The verbs' name of the first attribute in the set.
-            pub fn first_name(self) -> Option<&'static str> {
-                $(if self.contains(Self::$name) { return Some($verbs); })*
-                None
+            /// The verbs' names of the attributes in the set, in the order of their bits.
+            pub fn names(self) -> impl Iterator<Item = &'static str> {
+                const NAMES: &[(AttributeSet, &str)] = &[$((AttributeSet::$name, $verbs),)*];
+                NAMES.iter().filter(move |(attribute, _)| self.contains(*attribute)).map(|(_, name)| *name)
             }
         }
     };
@@ -126,4 +111,5 @@ attributes! {
     TIMEOUT timeout "IBV_QP_TIMEOUT" 1024,
     RETRY_COUNT retry_count "IBV_QP_RETRY_CNT" 2048,
     RNR_RETRY rnr_retry "IBV_QP_RNR_RETRY" 4096,
+    QUEUE_KEY queue_key "IBV_QP_QKEY" 8192,
 }

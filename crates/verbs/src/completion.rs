@@ -1,11 +1,12 @@
 //! Completions: what became of a work request.
 
-use rdmalab_wire::{ImmDt, Qpn};
+use rdmalab_wire::{ImmDt, Qpn, RKey};
 
 /// How a work request ended; the names are those of `ibv_wc_status`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CompletionStatus {
     /// Done.
+    #[default]
     Success,
     /// A receive was too small for the message, or a request did not fit the queue pair.
     LocalLengthError,
@@ -15,6 +16,8 @@ pub enum CompletionStatus {
     LocalProtectionError,
     /// The queue pair went into the error state before the request was done.
     WorkRequestFlushed,
+    /// A memory window could not be bound as asked for.
+    MemoryWindowBindError,
     /// The peer's answer made no sense.
     BadResponse,
     /// The peer found the request invalid.
@@ -38,6 +41,7 @@ impl CompletionStatus {
             Self::LocalQueuePairOperationError => "IBV_WC_LOC_QP_OP_ERR",
             Self::LocalProtectionError => "IBV_WC_LOC_PROT_ERR",
             Self::WorkRequestFlushed => "IBV_WC_WR_FLUSH_ERR",
+            Self::MemoryWindowBindError => "IBV_WC_MW_BIND_ERR",
             Self::BadResponse => "IBV_WC_BAD_RESP_ERR",
             Self::RemoteInvalidRequest => "IBV_WC_REM_INV_REQ_ERR",
             Self::RemoteAccessError => "IBV_WC_REM_ACCESS_ERR",
@@ -54,10 +58,11 @@ impl core::fmt::Display for CompletionStatus {
     }
 }
 
-/// Which kind of request completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Which kind of request completed (`ibv_wc_opcode`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CompletionKind {
-    /// A SEND, with or without immediate data.
+    /// A SEND, plain, with immediate data or with the invalidation of a key.
+    #[default]
     Send,
     /// An RDMA WRITE, with or without immediate data.
     RdmaWrite,
@@ -67,6 +72,16 @@ pub enum CompletionKind {
     CompareAndSwap,
     /// A fetch and add.
     FetchAndAdd,
+    /// A FLUSH.
+    Flush,
+    /// An ATOMIC WRITE.
+    AtomicWrite,
+    /// A key of ours was invalidated.
+    LocalInvalidate,
+    /// A memory window was bound.
+    BindWindow,
+    /// A fast-registration region got its mapping.
+    FastRegister,
     /// A receive, filled by a SEND.
     Receive,
     /// A receive, used up by the immediate data of an RDMA WRITE.
@@ -74,7 +89,7 @@ pub enum CompletionKind {
 }
 
 /// An entry of a completion queue (`ibv_wc`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
     /// The work request's number.
     pub id: u64,
@@ -82,12 +97,21 @@ pub struct Completion {
     pub status: CompletionStatus,
     /// What it was.
     pub kind: CompletionKind,
-    /// Bytes received or read (for a WRITE with immediate data, bytes written); 0 for sends and writes.
+    /// Bytes received or read (for a WRITE with immediate data, bytes written); 0 for sends and writes. A datagram's
+    /// count has the 40 bytes for the network header in it.
     pub length: u32,
     /// Immediate data that came with a message.
     pub immediate: Option<ImmDt>,
+    /// The key of ours that the message invalidated.
+    pub invalidated: Option<RKey>,
     /// Ours.
     pub queue_pair: Qpn,
+    /// The queue pair that sent a datagram; only UD tells.
+    pub source: Option<Qpn>,
+    /// Whether the first 40 bytes of the receive hold the network header; always so for a datagram over RoCE.
+    pub has_grh: bool,
+    /// Index of the partition key with which a datagram came.
+    pub partition_index: u16,
     /// Whether the sender asked for a solicited event.
     pub solicited: bool,
 }

@@ -25,12 +25,13 @@ impl CompletionQueue {
         Self { entries: VecDeque::with_capacity(capacity), capacity, overrun: false, users: 0 }
     }
 
-    pub(crate) fn push(&mut self, completion: Completion) {
+    /// Adds a completion; tells whether it is the first one that was lost.
+    pub(crate) fn push(&mut self, completion: Completion) -> bool {
         if self.entries.len() < self.capacity {
             self.entries.push_back(completion);
-        } else {
-            self.overrun = true;
+            return false;
         }
+        !core::mem::replace(&mut self.overrun, true)
     }
 
     pub(crate) fn pop(&mut self) -> Option<Completion> {

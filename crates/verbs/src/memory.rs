@@ -24,6 +24,11 @@ pub enum Atomic64 {
         /// What is added.
         add: u64,
     },
+    /// Replaces the value whatever it is; what an ATOMIC WRITE does.
+    Swap {
+        /// What it becomes.
+        value: u64,
+    },
 }
 
 /// An access reached beyond the memory, or an atomic access was not aligned to eight bytes.
@@ -56,6 +61,7 @@ fn apply(cell: &core::sync::atomic::AtomicU64, operation: Atomic64) -> u64 {
             cell.compare_exchange(compare, swap, AcqRel, Acquire).unwrap_or_else(|found| found)
         }
         Atomic64::FetchAndAdd { add } => cell.fetch_add(add, AcqRel),
+        Atomic64::Swap { value } => cell.swap(value, AcqRel),
     }
 }
 

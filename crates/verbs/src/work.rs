@@ -1,11 +1,23 @@
 //! Work requests: what an application posts.
 
-use rdmalab_wire::{ImmDt, RKey};
+mod binding;
+mod operation;
+mod post_error;
+
+use rdmalab_wire::{QKey, Qpn, RKey};
+
+use crate::address_handle::AddressHandleId;
+use crate::queue_pair_type::QueuePairType;
+use crate::shared_receive_queue::SharedReceiveQueueId;
+
+pub use binding::{FastRegistration, WindowBinding};
+pub use operation::{Operation, Placement, Selectivity};
+pub use post_error::PostError;
 
 /// A piece of a registered region on the local side (`ibv_sge`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sge {
-    /// Virtual address of the first byte.
+    /// Virtual address of the first byte; in a zero-based region, its distance from the first.
     pub address: u64,
     /// Bytes.
     pub length: u32,
@@ -14,55 +26,32 @@ pub struct Sge {
 }
 
 /// Where an RDMA operation reaches in the peer's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RemoteAddress {
-    /// Virtual address of the first byte.
+    /// Virtual address of the first byte; where the key stands for something zero-based, its distance from the first.
     pub address: u64,
     /// The peer's remote key.
     pub key: RKey,
 }
 
-/// What a send work request does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// Fills a receive of the peer.
-    Send,
-    /// As [`Send`](Self::Send), with four bytes that arrive in the peer's completion.
-    SendWithImmediate(ImmDt),
-    /// Writes the peer's memory without telling it.
-    RdmaWrite(RemoteAddress),
-    /// Writes, then completes a receive of the peer with four bytes.
-    RdmaWriteWithImmediate(RemoteAddress, ImmDt),
-    /// Reads the peer's memory into the elements.
-    RdmaRead(RemoteAddress),
-    /// Replaces eight bytes if they equal `compare`; the value found goes into the element.
-    CompareAndSwap {
-        /// Must be a multiple of eight.
-        remote: RemoteAddress,
-        /// The value expected, in the peer's byte order.
-        compare: u64,
-        /// The value to store.
-        swap: u64,
+/// Whom a send request is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// The one peer of a connected queue pair.
+    #[default]
+    Connected,
+    /// For UD: where the datagram goes.
+    Datagram {
+        /// The way there.
+        path: AddressHandleId,
+        /// The peer's queue pair, or [`Qpn::MULTICAST`].
+        queue_pair: Qpn,
+        /// What the peer wants to see. With the top bit set, the sender's own queue key is sent in its place.
+        queue_key: QKey,
     },
-    /// Adds to eight bytes; the value found goes into the element.
-    FetchAndAdd {
-        /// Must be a multiple of eight.
-        remote: RemoteAddress,
-        /// What to add, wrapping.
-        add: u64,
-    },
-}
-
-impl Operation {
-    /// Whether the answer carries data and the operation counts against the limit of outstanding READs and atomics.
-    pub fn is_read_or_atomic(&self) -> bool {
-        matches!(self, Self::RdmaRead(_)) || self.is_atomic()
-    }
-
-    /// Whether this is one of the two atomics.
-    pub fn is_atomic(&self) -> bool {
-        matches!(self, Self::CompareAndSwap { .. } | Self::FetchAndAdd { .. })
-    }
+    /// For XRC: the shared receive queue of the peer from which the message takes its receive, by its number there. What
+    /// consumes no receive names one all the same.
+    Xrc(SharedReceiveQueueId),
 }
 
 bitflags::bitflags! {
@@ -78,78 +67,45 @@ bitflags::bitflags! {
     }
 }
 
-/// A work request for a send queue.
-#[derive(Clone, Copy, Debug)]
+/// A work request for a send queue. The default is an empty SEND to the connected peer, unsignaled.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct SendRequest<'a> {
     /// Comes back in the completion.
     pub id: u64,
     /// What to do.
     pub operation: Operation,
+    /// Whom it is for.
+    pub target: Target,
     /// The local side, in order: the source, or the sink of READs and atomics.
     pub elements: &'a [Sge],
+    /// In place of elements: bytes that are copied when the request is posted, so that they need no region and may
+    /// change at once.
+    pub inline: Option<&'a [u8]>,
     /// How.
     pub flags: SendFlags,
 }
 
+impl SendRequest<'_> {
+    /// Whether a queue pair of this kind takes such an operation for such a target. Operations that only concern us
+    /// have no target, so theirs does not matter.
+    pub fn check(&self, kind: QueuePairType) -> Result<(), PostError> {
+        if !self.operation.supported_by(kind) {
+            return Err(PostError::NotSupported { operation: self.operation.name(), kind });
+        }
+        let is_right = match self.target {
+            Target::Connected => matches!(kind, QueuePairType::Rc | QueuePairType::Uc),
+            Target::Datagram { .. } => kind == QueuePairType::Ud,
+            Target::Xrc(_) => kind == QueuePairType::XrcInitiator,
+        };
+        if is_right || self.operation.is_local() { Ok(()) } else { Err(PostError::WrongTarget(kind)) }
+    }
+}
+
 /// A work request for a receive queue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ReceiveRequest<'a> {
     /// Comes back in the completion.
     pub id: u64,
     /// Where the message goes, in order.
     pub elements: &'a [Sge],
 }
-
-/// Why a work request was not taken. Always the caller's doing; nothing was queued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PostError {
-    /// The queue pair, or the queue, does not exist.
-    NoSuchQueue,
-    /// The queue pair's state takes no such request.
-    WrongState(crate::State),
-    /// As many requests are queued as the queue was made for.
-    QueueFull {
-        /// What it was made for.
-        capacity: u32,
-    },
-    /// More elements than the queue was made for.
-    TooManyElements {
-        /// What it was made for.
-        limit: u32,
-    },
-    /// The elements add up to more than a message may have.
-    TooLong {
-        /// The sum in bytes.
-        length: u64,
-        /// The most that is allowed.
-        limit: u64,
-    },
-    /// An atomic's result needs elements of eight bytes in all.
-    AtomicResultNotEightBytes,
-    /// READs or atomics were not allowed for when the queue pair was made ready to send.
-    NoReadsNegotiated,
-}
-
-impl core::fmt::Display for PostError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::NoSuchQueue => f.write_str("there is no such queue"),
-            Self::WrongState(state) => write!(f, "a queue pair in state {state} does not take this request"),
-            Self::QueueFull { capacity } => {
-                write!(f, "all {capacity} places of the queue are taken; wait for completions")
-            }
-            Self::TooManyElements { limit } => {
-                write!(f, "more than the {limit} elements the queue was made for")
-            }
-            Self::TooLong { length, limit } => {
-                write!(f, "a message of {length} bytes exceeds the limit of {limit}")
-            }
-            Self::AtomicResultNotEightBytes => {
-                f.write_str("the elements of an atomic must hold eight bytes in all")
-            }
-            Self::NoReadsNegotiated => f.write_str("max_rd_atomic of the queue pair is 0"),
-        }
-    }
-}
-
-impl core::error::Error for PostError {}

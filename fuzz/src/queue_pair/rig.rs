@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rdmalab_roce::{Batch, Endpoint, EndpointConfig, QueuePairConfig};
 use rdmalab_verbs::{
     Access, Attributes, Capabilities, CompletionQueueId, CompletionStatus, Context, HeapMemory, Memory,
-    ProtectionDomainId, State,
+    ProtectionDomainId, QueuePairType, State,
 };
 use rdmalab_wire::{Body, Datagram, Ecn, NetworkHeader, Packet, PathMtu, Psn, Qpn};
 
@@ -71,21 +71,17 @@ impl Rig {
         let frame = Frame {
             mtu: mtu(input.mtu).bytes(),
             base: BASE,
-            usual: register(domain, &memory, Access::all()),
+            usual: register(domain, &memory, Access::FULL),
             read_only: register(domain, &read_only, Access::REMOTE_READ),
-            may_go: register(domain, &memory, Access::all()),
-            foreign: register(other, &foreign, Access::all()),
+            may_go: register(domain, &memory, Access::FULL),
+            foreign: register(other, &foreign, Access::FULL),
         };
-        let config = QueuePairConfig {
-            protection_domain: domain,
-            send_queue: completions,
-            receive_queue: completions,
-            capabilities: Capabilities {
-                max_send_requests: DEPTH,
-                max_receive_requests: DEPTH,
-                ..Capabilities::default()
-            },
-        };
+        let config = QueuePairConfig::new(
+            QueuePairType::Rc,
+            domain,
+            completions,
+            Capabilities { max_send_requests: DEPTH, max_receive_requests: DEPTH, ..Capabilities::default() },
+        );
         let queue_pair = endpoint.create_queue_pair(&mut context, &config).expect("an empty endpoint");
         let first_psn = match input.first_psn {
             input::Psn::Zero => Psn::new(0),

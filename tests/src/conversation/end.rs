@@ -95,6 +95,7 @@ impl<'w> End<'w> {
             max_receive_requests: receives,
             max_send_elements: 1,
             max_receive_elements: 1,
+            max_inline: 0,
         };
         let queue_pair = domain.queue_pair(&completions, &completions, capabilities).map_err(text)?;
         queue_pair
@@ -220,7 +221,13 @@ impl<'w> End<'w> {
         let elements = [self.element(operation)];
         let id = operation.number as u64;
         self.queue_pair
-            .post_send(&SendRequest { id, operation: verb, elements: &elements, flags: SendFlags::SIGNALED })
+            .post_send(&SendRequest {
+                id,
+                operation: verb,
+                elements: &elements,
+                flags: SendFlags::SIGNALED,
+                ..SendRequest::default()
+            })
             .map_err(text)
     }
 

@@ -9,7 +9,7 @@ use rdmalab_roce::{Event, QueuePairConfig};
 use rdmalab_sim::{End, LinkConfig, PerEnd, RuleSet};
 use rdmalab_verbs::{
     Access, Attributes, Capabilities, Completion, CompletionQueueId, HeapMemory, Memory, Operation, Path,
-    ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, State,
+    QueuePairType, ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, State,
 };
 use rdmalab_wire::{PathMtu, Psn, Qpn, RKey, ack_timeout_nanoseconds};
 
@@ -129,7 +129,13 @@ impl Pair {
     pub fn post_send(&mut self, id: u64, operation: Operation, offset: u64, length: u32) -> Result<()> {
         let side = &self.sides[End::A];
         let elements = [side.element(offset, length)];
-        let request = SendRequest { id, operation, elements: &elements, flags: SendFlags::SIGNALED };
+        let request = SendRequest {
+            id,
+            operation,
+            elements: &elements,
+            flags: SendFlags::SIGNALED,
+            ..SendRequest::default()
+        };
         let adapter = self.network.adapter(End::A);
         adapter.endpoint.post_send(&mut adapter.context, side.queue_pair, &request).map_err(unexpected)
     }
@@ -177,12 +183,10 @@ fn open(network: &mut Network, end: End, address: IpAddr, contents: &[u8]) -> Re
     // The length is its own.
     let _ = memory.write(0, contents);
     let shared = Arc::clone(&memory) as Arc<dyn Memory>;
-    let key = context.register(domain, BASE, shared, Access::all()).map_err(unexpected)?;
+    let key = context.register(domain, BASE, shared, Access::FULL).map_err(unexpected)?;
     let config = QueuePairConfig {
-        protection_domain: domain,
-        send_queue,
         receive_queue,
-        capabilities: Capabilities::default(),
+        ..QueuePairConfig::new(QueuePairType::Rc, domain, send_queue, Capabilities::default())
     };
     let queue_pair = adapter.endpoint.create_queue_pair(context, &config).map_err(unexpected)?;
     Ok(Side { address, queue_pair, send_queue, receive_queue, memory, key })
@@ -195,7 +199,7 @@ fn connect(network: &mut Network, end: End, sides: &PerEnd<Side>) -> Result<()> 
         Attributes {
             state: Some(State::Init),
             partition_index: Some(0),
-            access: Some(Access::all()),
+            access: Some(Access::FULL),
             ..Attributes::default()
         },
         Attributes {

@@ -10,7 +10,7 @@ use rdmalab_host::HostAddress;
 use rdmalab_net::{Poller, Tap, kernel_addresses};
 use rdmalab_roce::{Counters, Event, QueuePairConfig};
 use rdmalab_sim::{Counts, RuleSet};
-use rdmalab_verbs::{Access, Capabilities, ProtectionDomainId};
+use rdmalab_verbs::{Access, Capabilities, ProtectionDomainId, QueuePairType};
 use rdmalab_wire::PathMtu;
 
 use super::completion_queue::CompletionQueue;
@@ -184,10 +184,8 @@ impl ProtectionDomain {
         capabilities: Capabilities,
     ) -> Result<QueuePair, DeviceError> {
         let config = QueuePairConfig {
-            protection_domain: self.id,
-            send_queue: send.id(),
             receive_queue: receive.id(),
-            capabilities,
+            ..QueuePairConfig::new(QueuePairType::Rc, self.id, send.id(), capabilities)
         };
         QueuePair::new(&self.shared, &config)
     }

@@ -46,6 +46,7 @@ impl<'a> Session<'a> {
             max_receive_requests: depth,
             max_send_elements: 1,
             max_receive_elements: 1,
+            max_inline: 0,
         };
         let queue_pair = domain.queue_pair(&completions, &completions, capabilities)?;
         queue_pair.modify(&Attributes {
@@ -109,6 +110,7 @@ impl<'a> Session<'a> {
             operation: Operation::Send,
             elements: &elements,
             flags: SendFlags::SIGNALED,
+            ..SendRequest::default()
         })?;
         Ok(())
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rdmalab_roce::{Batch, Endpoint, EndpointConfig, QueuePairConfig};
 use rdmalab_verbs::{
     Access, Attributes, Capabilities, CompletionQueueId, CompletionStatus, Context, HeapMemory, Memory,
-    Operation, Path, ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, State,
+    Operation, Path, QueuePairType, ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, State,
 };
 use rdmalab_wire::{PathMtu, Psn, Qpn, RKey};
 
@@ -53,17 +53,13 @@ impl Side {
         let memory = HeapMemory::new(queue_pairs * piece);
         let pattern: Vec<u8> = (0..queue_pairs * piece).map(|n| n as u8).collect();
         memory.write(0, &pattern).unwrap();
-        let key = context.register(domain, BASE, Arc::new(memory), Access::all()).unwrap();
-        let config = QueuePairConfig {
-            protection_domain: domain,
-            send_queue: completions,
-            receive_queue: completions,
-            capabilities: Capabilities {
-                max_send_requests: DEPTH,
-                max_receive_requests: DEPTH,
-                ..Capabilities::default()
-            },
-        };
+        let key = context.register(domain, BASE, Arc::new(memory), Access::FULL).unwrap();
+        let config = QueuePairConfig::new(
+            QueuePairType::Rc,
+            domain,
+            completions,
+            Capabilities { max_send_requests: DEPTH, max_receive_requests: DEPTH, ..Capabilities::default() },
+        );
         let queue_pairs =
             (0..queue_pairs).map(|_| endpoint.create_queue_pair(&mut context, &config).unwrap()).collect();
         let batch = Batch::new(BATCH, PathMtu::M4096, 0);
@@ -75,7 +71,7 @@ impl Side {
             Attributes {
                 state: Some(State::Init),
                 partition_index: Some(0),
-                access: Some(Access::all()),
+                access: Some(Access::FULL),
                 ..Attributes::default()
             },
             Attributes {
@@ -132,7 +128,13 @@ impl Pair {
     /// Posts on side 0, with the source half of the queue pair's memory as the local side.
     pub fn post(&mut self, queue_pair: usize, operation: Operation, length: usize) {
         let elements = [self.sge(0, queue_pair, 0, length)];
-        let request = SendRequest { id: 0, operation, elements: &elements, flags: SendFlags::SIGNALED };
+        let request = SendRequest {
+            id: 0,
+            operation,
+            elements: &elements,
+            flags: SendFlags::SIGNALED,
+            ..SendRequest::default()
+        };
         let side = &mut self.sides[0];
         side.endpoint.post_send(&mut side.context, side.queue_pairs[queue_pair], &request).unwrap();
     }

@@ -34,6 +34,7 @@ impl Controller {
 
     /// The same as of the last call that got the time, for arming a timer. Who comes then may send, unless a notification
     /// came in between.
+    #[cfg(test)]
     pub(crate) fn next_departure(&self) -> Option<u64> {
         match self {
             Self::None => None,

@@ -4,7 +4,7 @@
 //! atomic only when its own response is there. An answer beyond a READ or atomic that still lacks a response therefore
 //! shows that the response was lost (an implied NAK), and nothing behind it may complete.
 
-use rdmalab_verbs::{CompletionStatus, Context};
+use rdmalab_verbs::{CompletionStatus, Context, Operation};
 use rdmalab_wire::{Aeth, Body, NakCode, Packet, Psn, Syndrome, rnr_timer_nanoseconds};
 
 use super::{Failure, Requester};
@@ -30,6 +30,12 @@ impl Requester {
         owner: &mut Owner<'_>,
     ) -> Result<(), Failure> {
         let psn = packet.bth.psn;
+        if let Some(Aeth { syndrome: Syndrome::Ack { credits }, msn }) = packet.body.aeth()
+            && (-1..self.sent_end.distance(self.unacknowledged)).contains(&psn.distance(self.unacknowledged))
+        {
+            // One that acknowledges nothing new may still bring credits.
+            self.credit.note(*msn, *credits);
+        }
         if psn.distance(self.unacknowledged) < 0 || psn.distance(self.sent_end) >= 0 {
             owner.counters.discard(Discard::UnexpectedResponse);
             return Ok(());
@@ -71,6 +77,10 @@ impl Requester {
             let (Some(&oldest), Some((work, _))) = (self.flights.front(), self.queue.get(0)) else {
                 break Advance::Done;
             };
+            if oldest.packets == 0 {
+                self.complete(context, owner.number, owner.settings, CompletionStatus::Success);
+                continue;
+            }
             if end.distance(self.unacknowledged) <= 0 {
                 break Advance::Done;
             }
@@ -190,8 +200,18 @@ impl Requester {
         let (Some(flight), Some((work, elements))) = (self.flights.front_mut(), self.queue.get(0)) else {
             return Ok(());
         };
-        if !matches!(work.operation, rdmalab_verbs::Operation::RdmaRead(_)) {
-            return Err(Failure(CompletionStatus::BadResponse));
+        match work.operation {
+            Operation::RdmaRead(_) => {}
+            // Answered by a READ response without data.
+            Operation::Flush { .. } | Operation::AtomicWrite { .. } => {
+                let fits = matches!(packet.body, Body::ReadResponseOnly(aeth) if says_yes(aeth));
+                if !fits || !packet.payload.is_empty() {
+                    return Err(Failure(CompletionStatus::BadResponse));
+                }
+                self.finish_oldest(context, now, owner);
+                return Ok(());
+            }
+            _ => return Err(Failure(CompletionStatus::BadResponse)),
         }
         let mtu = owner.settings.mtu.bytes();
         let offset = flight.received as usize * mtu;
@@ -216,10 +236,18 @@ impl Requester {
         flight.received += 1;
         self.unacknowledged = psn.next();
         if is_last {
-            self.complete(context, owner.number, owner.settings, CompletionStatus::Success);
+            self.finish_oldest(context, now, owner);
+        } else {
+            self.progress(now, owner);
         }
-        self.progress(now, owner);
         Ok(())
+    }
+
+    /// The response of the oldest request is whole.
+    fn finish_oldest(&mut self, context: &mut Context, now: u64, owner: &mut Owner<'_>) {
+        self.complete(context, owner.number, owner.settings, CompletionStatus::Success);
+        self.complete_local(context, owner);
+        self.progress(now, owner);
     }
 
     fn finish_atomic(
@@ -239,8 +267,7 @@ impl Requester {
             .scatter(owner.settings.protection_domain, elements, 0, &original.to_ne_bytes())
             .map_err(|_| Failure(CompletionStatus::LocalProtectionError))?;
         flight.received = 1;
-        self.complete(context, owner.number, owner.settings, CompletionStatus::Success);
-        self.progress(now, owner);
+        self.finish_oldest(context, now, owner);
         Ok(())
     }
 }

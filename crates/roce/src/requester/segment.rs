@@ -1,28 +1,67 @@
 //! Which packets a request is made of.
 
-use rdmalab_verbs::{Operation, SendFlags, SendWork};
-use rdmalab_wire::{AtomicEth, Body, PathMtu, Reth};
+use rdmalab_verbs::{
+    Context, LocalFault, Operation, Placement, Selectivity, SendFlags, SendWork, Sge, Target,
+};
+use rdmalab_wire::{AtomicEth, Body, Feth, Ieth, PathMtu, Reth, Transport, Xrceth};
+
+use crate::queue_pair::Settings;
 
 /// How many PSNs a request takes: its own packets, or for a READ those of the response. At least one.
-pub(super) fn packets(work: &SendWork, mtu: PathMtu) -> u32 {
+pub(crate) fn packets(work: &SendWork, mtu: PathMtu) -> u32 {
     if work.operation.is_atomic() { 1 } else { work.length.div_ceil(mtu.bytes() as u32).max(1) }
 }
 
+/// The transport of a reliable request: XRC where it names a shared receive queue of the peer.
+pub(super) fn transport(work: &SendWork) -> Transport {
+    match work.target {
+        Target::Xrc(queue) => {
+            Transport::Xrc(Some(Xrceth { reserved: 0, shared_receive_queue: queue.number() }))
+        }
+        _ => Transport::Rc,
+    }
+}
+
+/// Puts a piece of a request's payload where it belongs.
+pub(crate) fn fill(
+    work: &SendWork,
+    elements: &[Sge],
+    inline: Option<&[u8]>,
+    offset: u32,
+    data: &mut [u8],
+    context: &Context,
+    settings: &Settings,
+) -> Result<(), LocalFault> {
+    let offset_in_bytes = offset as usize;
+    match (&work.operation, inline) {
+        (Operation::AtomicWrite { value, .. }, _) => {
+            data.copy_from_slice(value.get(..data.len()).ok_or(LocalFault::Bounds)?);
+            Ok(())
+        }
+        (_, Some(inline)) => {
+            let end = offset_in_bytes + data.len();
+            data.copy_from_slice(inline.get(offset_in_bytes..end).ok_or(LocalFault::Bounds)?);
+            Ok(())
+        }
+        _ => context.gather(settings.protection_domain, elements, offset, data),
+    }
+}
+
 /// One packet of a request.
-pub(super) struct Segment {
-    pub(super) body: Body,
+pub(crate) struct Segment {
+    pub(crate) body: Body,
     /// Where its payload begins in the message.
-    pub(super) offset: u32,
+    pub(crate) offset: u32,
     /// Bytes of payload.
-    pub(super) payload: usize,
-    pub(super) solicited: bool,
+    pub(crate) payload: usize,
+    pub(crate) solicited: bool,
     /// Whether it is the request's last packet.
-    pub(super) last: bool,
+    pub(crate) last: bool,
 }
 
 /// The `packet`-th of a request's `packets`. For a READ, `packet` responses have been received already and the rest is
 /// asked for.
-pub(super) fn segment(work: &SendWork, mtu: PathMtu, packet: u32, packets: u32) -> Segment {
+pub(crate) fn segment(work: &SendWork, mtu: PathMtu, packet: u32, packets: u32) -> Segment {
     let mtu = mtu.bytes() as u32;
     let offset = packet.saturating_mul(mtu).min(work.length);
     let rest = work.length - offset;
@@ -39,12 +78,22 @@ pub(super) fn segment(work: &SendWork, mtu: PathMtu, packet: u32, packets: u32) 
         compare,
     };
     let body = match (work.operation, packet == 0, last) {
-        (Operation::Send | Operation::SendWithImmediate(_), true, false) => Body::SendFirst,
-        (Operation::Send | Operation::SendWithImmediate(_), false, false) => Body::SendMiddle,
+        (
+            Operation::Send | Operation::SendWithImmediate(_) | Operation::SendWithInvalidate(_),
+            true,
+            false,
+        ) => Body::SendFirst,
+        (
+            Operation::Send | Operation::SendWithImmediate(_) | Operation::SendWithInvalidate(_),
+            false,
+            false,
+        ) => Body::SendMiddle,
         (Operation::Send, true, true) => Body::SendOnly,
         (Operation::Send, false, true) => Body::SendLast,
         (Operation::SendWithImmediate(data), true, true) => Body::SendOnlyImm(data),
         (Operation::SendWithImmediate(data), false, true) => Body::SendLastImm(data),
+        (Operation::SendWithInvalidate(key), true, true) => Body::SendOnlyInv(Ieth { key }),
+        (Operation::SendWithInvalidate(key), false, true) => Body::SendLastInv(Ieth { key }),
 
         (Operation::RdmaWrite(remote) | Operation::RdmaWriteWithImmediate(remote, _), true, false) => {
             Body::WriteFirst(reth(remote))
@@ -66,11 +115,27 @@ pub(super) fn segment(work: &SendWork, mtu: PathMtu, packet: u32, packets: u32) 
             Body::CompareSwap(atomic(remote, swap, compare))
         }
         (Operation::FetchAndAdd { remote, add }, ..) => Body::FetchAdd(atomic(remote, add, 0)),
+        (Operation::Flush { remote, length, placement, selectivity }, ..) => {
+            let reth = Reth { virtual_address: remote.address, key: remote.key, length };
+            Body::Flush(feth(placement, selectivity), reth)
+        }
+        (Operation::AtomicWrite { remote, .. }, ..) => Body::AtomicWrite(Reth {
+            virtual_address: remote.address,
+            key: remote.key,
+            length: size_of::<u64>() as u32,
+        }),
+        // Never sent: carried out in place.
+        (Operation::LocalInvalidate(_) | Operation::BindWindow(_) | Operation::FastRegister(_), ..) => {
+            Body::SendOnly
+        }
     };
     let read_or_atomic = work.operation.is_read_or_atomic();
     let may_solicit = matches!(
         work.operation,
-        Operation::Send | Operation::SendWithImmediate(_) | Operation::RdmaWriteWithImmediate(..)
+        Operation::Send
+            | Operation::SendWithImmediate(_)
+            | Operation::SendWithInvalidate(_)
+            | Operation::RdmaWriteWithImmediate(..)
     );
     Segment {
         body,
@@ -79,4 +144,19 @@ pub(super) fn segment(work: &SendWork, mtu: PathMtu, packet: u32, packets: u32) 
         solicited: last && may_solicit && work.flags.contains(SendFlags::SOLICITED),
         last: last || read_or_atomic,
     }
+}
+
+fn feth(placement: Placement, selectivity: Selectivity) -> Feth {
+    let mut bits = 0;
+    if placement.contains(Placement::GLOBAL) {
+        bits |= Feth::GLOBAL_VISIBILITY;
+    }
+    if placement.contains(Placement::PERSISTENT) {
+        bits |= Feth::PERSISTENCE;
+    }
+    let selectivity = match selectivity {
+        Selectivity::Range => Feth::RANGE,
+        Selectivity::Region => Feth::REGION,
+    };
+    Feth { reserved: 0, selectivity, placement: bits }
 }

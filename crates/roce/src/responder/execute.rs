@@ -1,13 +1,15 @@
-//! Carrying out a request that passed all checks.
+//! Carrying out a request of a reliable connection with the expected PSN.
 
-use rdmalab_verbs::{Atomic64, CompletionKind, CompletionStatus, Context};
-use rdmalab_wire::{AtomicEth, Body, ImmDt, NakCode, Packet, Position, Psn, Reth};
+use rdmalab_verbs::{Atomic64, Context};
+use rdmalab_wire::{AtomicEth, Body, Feth, Packet, Psn, Reth};
 
-use super::checks::{self, Request};
+use super::Responder;
 use super::replay::{Done, Kind};
 use super::replies::Reply;
-use super::{Fault, Message, Responder};
+use crate::assembly::checks::{self, MAX_MESSAGE, Request};
+use crate::assembly::{Fault, Progress};
 use crate::queue_pair::Owner;
+use crate::receives::Landing;
 
 impl Responder {
     /// Checks a packet with the expected PSN and carries it out. After a fault, nothing has changed.
@@ -15,23 +17,15 @@ impl Responder {
         &mut self,
         context: &mut Context,
         packet: &Packet<'_>,
+        landing: &Landing,
         owner: &mut Owner<'_>,
     ) -> Result<(), Fault> {
         let request = checks::request(&packet.body).ok_or(Fault::INVALID)?;
-        self.check_order(&request)?;
-        Self::check_enabled(&request, owner.settings)?;
-        self.check_resources(&request, &packet.body, owner.settings)?;
-        self.check_length(&request, packet, owner.settings)?;
-        Self::check_key(context, &packet.body, owner.settings)?;
-
-        match request {
-            Request::Send(position) => self.place_send(context, packet, position, owner)?,
-            Request::Write(position) => self.place_write(context, packet, position, owner)?,
-            Request::Read(reth) => {
-                self.begin_read(packet.bth.psn, reth, owner);
-                return Ok(());
-            }
-            Request::Atomic(atomic) => return self.run_atomic(context, packet, atomic, owner),
+        if request.has_response() {
+            return self.take_read_or_atomic(context, packet, &request, landing, owner);
+        }
+        if self.assembly.take(context, packet, &request, landing, owner)? == Progress::Ended {
+            self.msn = self.msn.next();
         }
         self.expected = packet.bth.psn.next();
         if packet.bth.ack_request {
@@ -40,90 +34,58 @@ impl Responder {
         Ok(())
     }
 
-    fn place_send(
+    /// A request that is answered by a response of its own: READ, the atomics, FLUSH and ATOMIC WRITE.
+    fn take_read_or_atomic(
         &mut self,
         context: &mut Context,
         packet: &Packet<'_>,
-        position: Position,
-        owner: &Owner<'_>,
+        request: &Request,
+        landing: &Landing,
+        owner: &mut Owner<'_>,
     ) -> Result<(), Fault> {
-        let placed = match self.message {
-            Some(Message::Send { placed }) => placed,
-            _ => 0,
+        self.assembly.check_order(request)?;
+        checks::check_enabled(request, &packet.body, owner.settings)?;
+        if self.replies.reads() >= owner.settings.max_destination_reads {
+            return Err(Fault::INVALID);
+        }
+        let payload = if matches!(request, Request::AtomicWrite(_)) { 8 } else { 0 };
+        let fits = match request {
+            Request::Read(reth) => reth.length <= MAX_MESSAGE,
+            Request::AtomicWrite(reth) => reth.length == 8,
+            Request::Flush(feth, _) => feth.placement != 0 && feth.selectivity <= Feth::REGION,
+            _ => true,
         };
-        if let Some((_, elements)) = self.queue.front() {
-            context.scatter(owner.settings.protection_domain, elements, placed, packet.payload).map_err(
-                |_| Fault::Fatal {
-                    nak: NakCode::RemoteOperationalError,
-                    receive: Some(CompletionStatus::LocalProtectionError),
-                },
-            )?;
+        if packet.payload.len() != payload || !fits {
+            return Err(Fault::INVALID);
         }
-        let placed = placed + packet.payload.len() as u32;
-        if matches!(position, Position::First | Position::Middle) {
-            self.message = Some(Message::Send { placed });
-            return Ok(());
-        }
-        self.end_message(context, packet, owner, CompletionKind::Receive, placed);
-        Ok(())
-    }
+        checks::check_key(context, &packet.body, &landing.accessor)?;
 
-    fn place_write(
-        &mut self,
-        context: &mut Context,
-        packet: &Packet<'_>,
-        position: Position,
-        owner: &Owner<'_>,
-    ) -> Result<(), Fault> {
-        let (address, key, left, length) = match (packet.body, self.message) {
-            (Body::WriteFirst(reth) | Body::WriteOnly(reth) | Body::WriteOnlyImm(reth, _), _) => {
-                (reth.virtual_address, reth.key, reth.length, reth.length)
+        let psn = packet.bth.psn;
+        match *request {
+            Request::Read(reth) => self.begin_read(psn, reth, landing, owner),
+            Request::Atomic(atomic) => self.run_atomic(context, packet, atomic, landing)?,
+            Request::AtomicWrite(reth) => {
+                let value = packet.payload.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
+                let (key, address) = (reth.key, reth.virtual_address);
+                context
+                    .remote_atomic(&landing.accessor, key, address, Atomic64::Swap { value })
+                    .map_err(|_| Fault::ACCESS)?;
+                self.finish_without_data(psn, Kind::AtomicWrite(reth));
             }
-            (_, Some(Message::Write { address, key, left, length })) => (address, key, left, length),
-            // The check of the order does not let this through.
-            _ => return Err(Fault::INVALID),
-        };
-        if !packet.payload.is_empty() {
-            // The region may have gone since the first packet.
-            context
-                .remote_write(owner.settings.protection_domain, key, address, packet.payload)
-                .map_err(|_| Fault::ACCESS)?;
+            // What was placed is visible to everybody at once, and as lasting as this memory can be.
+            Request::Flush(feth, reth) => self.finish_without_data(psn, Kind::Flush(feth, reth)),
+            Request::Send(_) | Request::Write(_) => return Err(Fault::INVALID),
         }
-        if matches!(position, Position::First | Position::Middle) {
-            let payload = packet.payload.len() as u32;
-            let address = address.wrapping_add(u64::from(payload));
-            self.message = Some(Message::Write { address, key, left: left.saturating_sub(payload), length });
-            return Ok(());
-        }
-        self.end_message(context, packet, owner, CompletionKind::ReceiveRdmaWithImmediate, length);
         Ok(())
-    }
-
-    /// Counts a SEND or WRITE as done and completes the receive that it used, if it used one.
-    fn end_message(
-        &mut self,
-        context: &mut Context,
-        packet: &Packet<'_>,
-        owner: &Owner<'_>,
-        kind: CompletionKind,
-        length: u32,
-    ) {
-        self.message = None;
-        self.msn = self.msn.next();
-        let immediate = immediate(&packet.body);
-        if kind == CompletionKind::Receive || immediate.is_some() {
-            let solicited = packet.bth.solicited;
-            self.complete(context, owner, CompletionStatus::Success, kind, length, immediate, solicited);
-        }
     }
 
     /// Accepts a READ. It counts as a message from now on; its data is fetched when the response is sent.
-    fn begin_read(&mut self, psn: Psn, reth: Reth, owner: &Owner<'_>) {
+    fn begin_read(&mut self, psn: Psn, reth: Reth, landing: &Landing, owner: &Owner<'_>) {
         let packets = reth.length.div_ceil(owner.settings.mtu.bytes() as u32).max(1);
         self.msn = self.msn.next();
         self.expected = psn.add(packets);
         self.replay.remember(Done { first: psn, packets, kind: Kind::Read(reth) });
-        self.replies.push_read(Reply::read(psn, packets, reth, self.msn));
+        self.replies.push_read(Reply::read(psn, packets, reth, landing.accessor.protection_domain, self.msn));
     }
 
     fn run_atomic(
@@ -131,13 +93,12 @@ impl Responder {
         context: &mut Context,
         packet: &Packet<'_>,
         atomic: AtomicEth,
-        owner: &Owner<'_>,
+        landing: &Landing,
     ) -> Result<(), Fault> {
         let operation = operation(&packet.body, atomic);
         let (key, address) = (atomic.key, atomic.virtual_address);
-        let original = context
-            .remote_atomic(owner.settings.protection_domain, key, address, operation)
-            .map_err(|_| Fault::ACCESS)?;
+        let original =
+            context.remote_atomic(&landing.accessor, key, address, operation).map_err(|_| Fault::ACCESS)?;
         let psn = packet.bth.psn;
         self.msn = self.msn.next();
         self.expected = psn.next();
@@ -145,6 +106,14 @@ impl Responder {
         self.replay.remember(Done { first: psn, packets: 1, kind });
         self.replies.push_read(Reply::Atomic { psn, msn: self.msn, original, is_new: true });
         Ok(())
+    }
+
+    /// FLUSH and ATOMIC WRITE are answered by a READ response without data.
+    fn finish_without_data(&mut self, psn: Psn, kind: Kind) {
+        self.msn = self.msn.next();
+        self.expected = psn.next();
+        self.replay.remember(Done { first: psn, packets: 1, kind });
+        self.replies.push_read(Reply::Done { psn, msn: self.msn, is_new: true });
     }
 }
 
@@ -155,13 +124,5 @@ pub(super) fn operation(body: &Body, atomic: AtomicEth) -> Atomic64 {
             Atomic64::CompareAndSwap { compare: atomic.compare, swap: atomic.swap_or_add }
         }
         _ => Atomic64::FetchAndAdd { add: atomic.swap_or_add },
-    }
-}
-
-fn immediate(body: &Body) -> Option<ImmDt> {
-    match body {
-        Body::SendLastImm(data) | Body::SendOnlyImm(data) => Some(*data),
-        Body::WriteLastImm(data) | Body::WriteOnlyImm(_, data) => Some(*data),
-        _ => None,
     }
 }

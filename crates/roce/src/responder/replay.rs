@@ -3,13 +3,14 @@
 use alloc::collections::VecDeque;
 
 use rdmalab_verbs::Atomic64;
-use rdmalab_wire::{AtomicEth, Body, Packet, Psn, RKey, Reth};
+use rdmalab_wire::{AtomicEth, Body, Feth, Packet, Psn, RKey, Reth};
 
 use super::Responder;
 use super::execute::operation;
 use super::replies::Reply;
 use crate::counters::Discard;
 use crate::queue_pair::Owner;
+use crate::receives::Landing;
 
 /// A READ or atomic that was accepted.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,10 @@ pub(super) enum Kind {
     Read(Reth),
     /// As it was asked for, with the value that was found.
     Atomic { address: u64, key: RKey, operation: Atomic64, original: u64 },
+    /// As it was asked for. Nothing is flushed again.
+    Flush(Feth, Reth),
+    /// As it was asked for. Nothing is written again.
+    AtomicWrite(Reth),
 }
 
 /// The last READs and atomics, as many as the peer may have outstanding.
@@ -65,13 +70,21 @@ impl Replay {
 
 impl Responder {
     /// A request in front of the expected PSN: carried out before, never again.
-    pub(super) fn handle_duplicate(&mut self, packet: &Packet<'_>, owner: &mut Owner<'_>) {
+    pub(super) fn handle_duplicate(&mut self, packet: &Packet<'_>, landing: &Landing, owner: &mut Owner<'_>) {
         owner.counters.duplicate_request += 1;
         let reply = match packet.body {
-            Body::ReadRequest(reth) => self.replay_read(packet.bth.psn, reth, owner),
+            Body::ReadRequest(reth) => self.replay_read(packet.bth.psn, reth, landing, owner),
             Body::CompareSwap(atomic) | Body::FetchAdd(atomic) => {
                 self.replay_atomic(packet.bth.psn, atomic, operation(&packet.body, atomic))
             }
+            Body::Flush(feth, reth) => self.replay_without_data(
+                packet.bth.psn,
+                |kind| matches!(kind, Kind::Flush(f, r) if (f, r) == (feth, reth)),
+            ),
+            Body::AtomicWrite(reth) => self.replay_without_data(
+                packet.bth.psn,
+                |kind| matches!(kind, Kind::AtomicWrite(r) if r == reth),
+            ),
             // Only where it is asked for, as the end of every repetition does. Linux rxe, which goes back packet by packet,
             // can stop for good when an acknowledgement runs ahead of what it has sent again.
             _ => {
@@ -87,7 +100,7 @@ impl Responder {
     }
 
     /// A repeated READ asks for all of the original or for its end.
-    fn replay_read(&self, psn: Psn, reth: Reth, owner: &Owner<'_>) -> Option<Reply> {
+    fn replay_read(&self, psn: Psn, reth: Reth, landing: &Landing, owner: &Owner<'_>) -> Option<Reply> {
         let done = self.replay.find(psn)?;
         let Kind::Read(original) = done.kind else { return None };
         let skipped = psn.distance(done.first) as u32;
@@ -95,7 +108,9 @@ impl Responder {
         let matches = reth.key == original.key
             && reth.virtual_address == original.virtual_address.wrapping_add(offset)
             && u64::from(reth.length) + offset == u64::from(original.length);
-        matches.then(|| Reply::read(psn, done.packets - skipped, reth, self.msn).repeated())
+        let domain = landing.accessor.protection_domain;
+        let begins = skipped == 0 || !owner.settings.profile.continues_shortened_reads;
+        matches.then(|| Reply::read(psn, done.packets - skipped, reth, domain, self.msn).repeated(begins))
     }
 
     /// A repeated atomic asks for the same on the same eight bytes.
@@ -104,5 +119,11 @@ impl Responder {
         let Kind::Atomic { address, key, operation, original } = done.kind else { return None };
         let matches = (address, key, operation) == (atomic.virtual_address, atomic.key, again);
         matches.then_some(Reply::Atomic { psn, msn: self.msn, original, is_new: false })
+    }
+
+    /// A repeated FLUSH or ATOMIC WRITE asks for the same.
+    fn replay_without_data(&self, psn: Psn, is_same: impl Fn(Kind) -> bool) -> Option<Reply> {
+        let done = self.replay.find(psn)?;
+        is_same(done.kind).then_some(Reply::Done { psn, msn: self.msn, is_new: false })
     }
 }

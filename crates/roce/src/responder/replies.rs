@@ -2,17 +2,14 @@
 
 use alloc::collections::VecDeque;
 
-use rdmalab_verbs::Context;
-use rdmalab_wire::{Aeth, AtomicAckEth, Body, Bth, Msn, NakCode, Psn, Reth, Syndrome};
+use rdmalab_verbs::{Accessor, Context, ProtectionDomainId};
+use rdmalab_wire::{Aeth, AtomicAckEth, Body, Msn, NakCode, Psn, Reth, Syndrome};
 
 use super::Broken;
 use crate::counters::Discard;
 use crate::event::Event;
 use crate::outlet::Outlet;
 use crate::queue_pair::Owner;
-
-/// The credit code that says: no end-to-end flow control.
-pub(super) const NO_CREDITS: u8 = 31;
 
 /// An answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +23,8 @@ pub(super) enum Reply {
         msn: Msn,
         /// What is still to be sent.
         rest: Reth,
+        /// Whose memory it is read from.
+        domain: ProtectionDomainId,
         /// Packets still to be sent.
         packets: u32,
         /// Nothing was sent yet: begins with FIRST or ONLY.
@@ -34,24 +33,31 @@ pub(super) enum Reply {
     },
     /// The response to an atomic.
     Atomic { psn: Psn, msn: Msn, original: u64, is_new: bool },
+    /// The response to a FLUSH or ATOMIC WRITE.
+    Done { psn: Psn, msn: Msn, is_new: bool },
 }
 
 impl Reply {
     /// The response to a READ that was accepted just now.
-    pub(super) fn read(psn: Psn, packets: u32, rest: Reth, msn: Msn) -> Self {
-        Self::Read { psn, msn, rest, packets, begins: true, is_new: true }
+    pub(super) fn read(psn: Psn, packets: u32, rest: Reth, domain: ProtectionDomainId, msn: Msn) -> Self {
+        Self::Read { psn, msn, rest, domain, packets, begins: true, is_new: true }
     }
 
-    /// The same, for a READ that was accepted before.
-    pub(super) fn repeated(mut self) -> Self {
-        if let Self::Read { is_new, .. } | Self::Atomic { is_new, .. } = &mut self {
-            *is_new = false;
+    /// The same, for a READ that was accepted before: begins with FIRST or ONLY, or goes on with MIDDLE or LAST.
+    pub(super) fn repeated(mut self, from_the_start: bool) -> Self {
+        if let Self::Read { is_new, begins, .. } = &mut self {
+            (*is_new, *begins) = (false, from_the_start);
         }
         self
     }
 
     fn counts_as_read(&self) -> bool {
-        matches!(self, Self::Read { is_new: true, .. } | Self::Atomic { is_new: true, .. })
+        matches!(
+            self,
+            Self::Read { is_new: true, .. }
+                | Self::Atomic { is_new: true, .. }
+                | Self::Done { is_new: true, .. }
+        )
     }
 }
 
@@ -79,6 +85,11 @@ impl Replies {
 
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// Whether the next packet carries data.
+    pub(super) fn has_data_next(&self) -> bool {
+        matches!(self.queue.front(), Some(Reply::Read { .. }))
     }
 
     /// READs and atomics whose response has not been sent whole.
@@ -133,12 +144,15 @@ impl Replies {
             match (waiting, reply) {
                 (
                     Reply::Read { psn, rest, packets, begins, .. },
-                    Reply::Read { psn: from, rest: all, packets: count, .. },
+                    Reply::Read { psn: from, rest: all, packets: count, begins: anew, .. },
                 ) if psn.add(*packets) == from.add(count) => {
-                    (*psn, *rest, *packets, *begins) = (from, all, count, true);
+                    (*psn, *rest, *packets, *begins) = (from, all, count, anew);
                     return true;
                 }
-                (Reply::Atomic { psn, .. }, Reply::Atomic { psn: again, .. }) if *psn == again => {
+                (Reply::Atomic { psn, .. }, Reply::Atomic { psn: again, .. })
+                | (Reply::Done { psn, .. }, Reply::Done { psn: again, .. })
+                    if *psn == again =>
+                {
                     return true;
                 }
                 _ => {}
@@ -157,23 +171,33 @@ impl Replies {
         &mut self,
         context: &Context,
         current: Msn,
+        credits: u8,
         owner: &mut Owner<'_>,
         outlet: &mut Outlet<'_>,
     ) -> Result<(), Broken> {
         let settings = owner.settings;
-        let bth = |psn| Bth { partition_key: settings.partition_key, ..Bth::new(settings.destination, psn) };
-        let ack = |msn| Aeth { syndrome: Syndrome::Ack { credits: NO_CREDITS }, msn };
+        let bth = |psn| settings.bth(psn);
+        let transport = &settings.response_transport;
+        let ack = |msn| Aeth { syndrome: Syndrome::Ack { credits }, msn };
         let Some(reply) = self.queue.front_mut() else { return Ok(()) };
         let sent = match reply {
             Reply::Acknowledge { psn, msn, syndrome } => {
-                let aeth = Aeth { syndrome: *syndrome, msn: *msn };
-                outlet.send(&bth(*psn), &Body::Acknowledge(aeth), 0, |_| Ok(()))
+                let aeth = match syndrome {
+                    // Credits are those of now, not of when the acknowledgement was due.
+                    Syndrome::Ack { .. } => ack(*msn),
+                    _ => Aeth { syndrome: *syndrome, msn: *msn },
+                };
+                outlet.send(transport, &bth(*psn), &Body::Acknowledge(aeth), 0, |_| Ok(()))
             }
             Reply::Atomic { psn, msn, original, .. } => {
                 let body = Body::AtomicAcknowledge(ack(*msn), AtomicAckEth { original: *original });
-                outlet.send(&bth(*psn), &body, 0, |_| Ok(()))
+                outlet.send(transport, &bth(*psn), &body, 0, |_| Ok(()))
             }
-            Reply::Read { psn, msn, rest, packets, begins, is_new } => {
+            Reply::Done { psn, msn, .. } => {
+                outlet.send(transport, &bth(*psn), &Body::ReadResponseOnly(ack(*msn)), 0, |_| Ok(()))
+            }
+            Reply::Read { psn, msn, rest, domain, packets, begins, is_new } => {
+                let accessor = Accessor { protection_domain: *domain, queue_pair: settings.serial };
                 let payload = (rest.length as usize).min(settings.mtu.bytes());
                 let body = match (*begins, *packets == 1) {
                     (true, true) => Body::ReadResponseOnly(ack(*msn)),
@@ -181,11 +205,9 @@ impl Replies {
                     (false, false) => Body::ReadResponseMiddle,
                     (false, true) => Body::ReadResponseLast(ack(*msn)),
                 };
-                let sent = outlet.send(&bth(*psn), &body, payload, |data| match data.len() {
+                let sent = outlet.send(transport, &bth(*psn), &body, payload, |data| match data.len() {
                     0 => Ok(()),
-                    _ => {
-                        context.remote_read(settings.protection_domain, rest.key, rest.virtual_address, data)
-                    }
+                    _ => context.remote_read(&accessor, rest.key, rest.virtual_address, data),
                 });
                 if sent.is_ok() && *packets > 1 {
                     *psn = psn.next();

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use rdmalab_roce::{Batch, Endpoint, EndpointConfig, QueuePairConfig};
+use rdmalab_roce::{Batch, Endpoint, EndpointConfig, Profile, QueuePairConfig};
 use rdmalab_verbs::{
-    Access, Attributes, Capabilities, Context, HeapMemory, Memory, Path, ReceiveRequest, Sge, State,
+    Access, Attributes, Capabilities, Context, HeapMemory, Memory, Path, QueuePairType, ReceiveRequest, Sge,
+    State,
 };
 use rdmalab_wire::{Body, NetworkHeader, PathMtu, Psn, Qpn, RKey, Syndrome};
 
@@ -42,30 +43,28 @@ pub struct Answerer {
 impl Answerer {
     pub fn new(conversation: &Conversation, mtu: PathMtu) -> Self {
         let mut context = Context::default();
-        let mut endpoint = Endpoint::new(EndpointConfig::new(vec![conversation.responder], PathMtu::M4096));
+        let mut endpoint = Endpoint::new(EndpointConfig {
+            profile: Profile::RXE,
+            ..EndpointConfig::new(vec![conversation.responder], PathMtu::M4096)
+        });
         let domain = context.allocate_protection_domain().unwrap();
         let completions = context.create_completion_queue(64).unwrap();
         let mut regions = Vec::new();
         for (theirs, addresses) in reached(&conversation.requests) {
             let memory = Arc::new(HeapMemory::new((addresses.end - addresses.start) as usize));
             let base = addresses.start;
-            let ours = RKey::new(context.register(domain, base, memory.clone(), Access::all()).unwrap());
+            let ours = RKey::new(context.register(domain, base, memory.clone(), Access::FULL).unwrap());
             regions.push(Region { theirs, ours, base, memory });
         }
         let sink = Arc::new(HeapMemory::new(RECEIVE));
         let sink_key = context.register(domain, 0, sink, Access::LOCAL_WRITE).unwrap();
-        let config = QueuePairConfig {
-            protection_domain: domain,
-            send_queue: completions,
-            receive_queue: completions,
-            capabilities: Capabilities::default(),
-        };
+        let config = QueuePairConfig::new(QueuePairType::Rc, domain, completions, Capabilities::default());
         let queue_pair = endpoint.create_queue_pair(&mut context, &config).unwrap();
         let first = conversation.requests.first().unwrap().packet().bth.psn;
         let init = Attributes {
             state: Some(State::Init),
             partition_index: Some(0),
-            access: Some(Access::all()),
+            access: Some(Access::FULL),
             ..Attributes::default()
         };
         let rtr = Attributes {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use rdmalab_roce::{Batch, Endpoint, EndpointConfig, QueuePairConfig};
+use rdmalab_roce::{Batch, Endpoint, EndpointConfig, Profile, QueuePairConfig};
 use rdmalab_verbs::{
     Access, Attributes, Capabilities, CompletionStatus, Context, HeapMemory, Memory, Operation, Path,
-    RemoteAddress, SendFlags, SendRequest, Sge, State,
+    QueuePairType, RemoteAddress, SendFlags, SendRequest, Sge, State,
 };
 use rdmalab_wire::{Body, PathMtu, Psn, Qpn, Reth};
 
@@ -33,17 +33,15 @@ impl Asker {
     pub fn new(conversation: &Conversation, mtu: PathMtu) -> Self {
         let messages = messages(conversation, mtu);
         let mut context = Context::default();
-        let mut endpoint = Endpoint::new(EndpointConfig::new(vec![conversation.requester], PathMtu::M4096));
+        let mut endpoint = Endpoint::new(EndpointConfig {
+            profile: Profile::RXE,
+            ..EndpointConfig::new(vec![conversation.requester], PathMtu::M4096)
+        });
         let domain = context.allocate_protection_domain().unwrap();
         let completions = context.create_completion_queue(256).unwrap();
         let memory = Arc::new(HeapMemory::new(messages.iter().map(|message| message.bytes.len()).sum()));
         let key = context.register(domain, 0, memory.clone(), Access::LOCAL_WRITE).unwrap();
-        let config = QueuePairConfig {
-            protection_domain: domain,
-            send_queue: completions,
-            receive_queue: completions,
-            capabilities: Capabilities::default(),
-        };
+        let config = QueuePairConfig::new(QueuePairType::Rc, domain, completions, Capabilities::default());
         let queue_pair = endpoint.create_queue_pair(&mut context, &config).unwrap();
         let first = conversation.requests.first().unwrap().packet().bth.psn;
         for attributes in steps(conversation, mtu, first) {
@@ -57,7 +55,13 @@ impl Asker {
             let length = message.bytes.len();
             let elements = [Sge { address: offset as u64, length: length as u32, key }];
             let Message { operation, flags, .. } = *message;
-            let request = SendRequest { id: id as u64, operation, elements: &elements, flags };
+            let request = SendRequest {
+                id: id as u64,
+                operation,
+                elements: &elements,
+                flags,
+                ..SendRequest::default()
+            };
             endpoint.post_send(&mut context, queue_pair, &request).unwrap();
             offset += length;
         }

@@ -1,7 +1,7 @@
 //! Making queue pairs: limits, what they need, and what they keep alive.
 
 use rdmalab_roce::{CreateError, Endpoint, EndpointConfig, QueuePairConfig};
-use rdmalab_verbs::{Capabilities, Context, LimitReached, ModifyError, RemoveError, State};
+use rdmalab_verbs::{Capabilities, Context, LimitReached, ModifyError, QueuePairType, RemoveError, State};
 use rdmalab_wire::{PathMtu, Qpn};
 
 use crate::side::address;
@@ -23,7 +23,7 @@ fn port(max_queue_pairs: usize) -> Port {
             max_queue_pairs,
             ..EndpointConfig::new(vec![address(1)], PathMtu::M4096)
         }),
-        config: QueuePairConfig { protection_domain, send_queue: queue, receive_queue: queue, capabilities },
+        config: QueuePairConfig::new(QueuePairType::Rc, protection_domain, queue, capabilities),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use rdmalab_roce::{Batch, Endpoint, EndpointConfig, QueuePairConfig};
-use rdmalab_verbs::{Attributes, Path, State};
+use rdmalab_verbs::{Attributes, Path, QueuePairType, State};
 use rdmalab_wire::{Datagram, Ecn, PKey, Packet, PathMtu};
 
 use crate::script::*;
@@ -73,12 +73,8 @@ fn a_connection_may_run_over_ipv6() {
     // The script's side lives on IPv4: give it a second port, with both.
     let v4 = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
     t.side.endpoint = Endpoint::new(EndpointConfig::new(vec![v4, ours], PathMtu::M4096));
-    let config = QueuePairConfig {
-        protection_domain: t.side.domain,
-        send_queue: t.side.completions,
-        receive_queue: t.side.completions,
-        capabilities: Default::default(),
-    };
+    let config =
+        QueuePairConfig::new(QueuePairType::Rc, t.side.domain, t.side.completions, Default::default());
     t.side.queue_pair = t.side.endpoint.create_queue_pair(&mut t.side.context, &config).unwrap();
     let [init, rtr, rts] = t.side.steps(&Setup::default(), peer(), PEER_QUEUE_PAIR);
     t.modify(init);

@@ -36,7 +36,7 @@ impl Memory for Vast {
 /// A script with a vast region at address 0, and its key.
 fn with_vast_region(mtu: PathMtu) -> (Script, u32) {
     let mut t = Script::with_mtu(mtu);
-    let key = t.side.context.register(t.side.domain, 0, Arc::new(Vast), Access::all()).unwrap();
+    let key = t.side.context.register(t.side.domain, 0, Arc::new(Vast), Access::FULL).unwrap();
     (t, key)
 }
 

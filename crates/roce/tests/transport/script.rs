@@ -148,6 +148,7 @@ impl Script {
             operation: work.operation,
             elements: &elements,
             flags: work.flags,
+            ..SendRequest::default()
         };
         let Side { endpoint, context, queue_pair, .. } = &mut self.side;
         endpoint.post_send(context, *queue_pair, &request)?;

@@ -3,10 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use rdmalab_roce::{Batch, Endpoint, EndpointConfig, QueuePairConfig};
+use rdmalab_roce::{Batch, Endpoint, EndpointConfig, Profile, QueuePairConfig};
 use rdmalab_verbs::{
     Access, Attributes, Capabilities, Completion, CompletionQueueId, Context, HeapMemory, Memory, Operation,
-    Path, PostError, ProtectionDomainId, ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, State,
+    Path, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest, RemoteAddress, SendFlags,
+    SendRequest, Sge, State,
 };
 use rdmalab_wire::{PathMtu, Psn, Qpn, RKey};
 
@@ -14,6 +15,9 @@ use rdmalab_wire::{PathMtu, Psn, Qpn, RKey};
 pub const MEMORY: usize = 256 * 1024;
 /// Where the region begins, on both sides.
 pub const BASE: u64 = 0x10_0000;
+
+/// No credits, no migration bit, no ECN, so that what is expected of a packet is what the test is about.
+pub const PLAIN: Profile = Profile { credits: false, migrated: false, ecn_capable: false, ..Profile::SPEC };
 
 /// How a connection is set up.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +40,7 @@ impl Default for Setup {
             timeout: 14,
             retry_count: 7,
             rnr_retry: 7,
-            access: Access::all(),
+            access: Access::FULL,
         }
     }
 }
@@ -64,22 +68,20 @@ impl Side {
         let mut context = Context::default();
         let mut endpoint = Endpoint::new(EndpointConfig {
             report_retries: true,
+            profile: PLAIN,
             ..EndpointConfig::new(vec![address(n)], PathMtu::M4096)
         });
         let domain = context.allocate_protection_domain().unwrap();
         let completions = context.create_completion_queue(4096).unwrap();
         let memory = Arc::new(HeapMemory::new(MEMORY));
-        let key = context.register(domain, BASE, memory.clone(), Access::all()).unwrap();
-        let config = QueuePairConfig {
-            protection_domain: domain,
-            send_queue: completions,
-            receive_queue: completions,
-            capabilities: Capabilities {
-                max_send_requests: 256,
-                max_receive_requests: 256,
-                ..Capabilities::default()
-            },
+        let key = context.register(domain, BASE, memory.clone(), Access::FULL).unwrap();
+        let capabilities = Capabilities {
+            max_send_requests: 256,
+            max_receive_requests: 256,
+            max_inline: 256,
+            ..Capabilities::default()
         };
+        let config = QueuePairConfig::new(QueuePairType::Rc, domain, completions, capabilities);
         let queue_pair = endpoint.create_queue_pair(&mut context, &config).unwrap();
         let batch = Batch::new(64, PathMtu::M4096, 0);
         Self { context, endpoint, queue_pair, completions, domain, memory, key, address: address(n), batch }
@@ -135,7 +137,13 @@ impl Side {
         length: usize,
     ) -> Result<(), PostError> {
         let elements = [self.sge(offset, length)];
-        let request = SendRequest { id, operation, elements: &elements, flags: SendFlags::SIGNALED };
+        let request = SendRequest {
+            id,
+            operation,
+            elements: &elements,
+            flags: SendFlags::SIGNALED,
+            ..SendRequest::default()
+        };
         self.endpoint.post_send(&mut self.context, self.queue_pair, &request)
     }
 

@@ -1,7 +1,7 @@
 //! The queue pair's states, driven through `modify`: exactly the table of the verbs, and nothing changes when it refuses.
 
-use rdmalab_verbs::{AttributeSet, Attributes, ModifyError, Path, State, transition};
-use rdmalab_wire::{PathMtu, Psn, Qpn};
+use rdmalab_verbs::{AttributeSet, Attributes, ModifyError, Path, QueuePairType, State, transition};
+use rdmalab_wire::{PathMtu, Psn, QKey, Qpn};
 
 use crate::script::*;
 use crate::side::address;
@@ -14,7 +14,8 @@ fn attributes(set: AttributeSet) -> Attributes {
     let mut all = Attributes {
         state: None,
         partition_index: Some(0),
-        access: Some(rdmalab_verbs::Access::all()),
+        access: Some(rdmalab_verbs::Access::FULL),
+        queue_key: Some(QKey::new(1)),
         path: Some(Path::new(address(1), peer())),
         path_mtu: Some(PathMtu::M1024),
         destination: Some(PEER_QUEUE_PAIR),
@@ -35,6 +36,7 @@ fn attributes(set: AttributeSet) -> Attributes {
     };
     keep(AttributeSet::PARTITION, |a| a.partition_index = None);
     keep(AttributeSet::ACCESS, |a| a.access = None);
+    keep(AttributeSet::QUEUE_KEY, |a| a.queue_key = None);
     keep(AttributeSet::PATH, |a| a.path = None);
     keep(AttributeSet::PATH_MTU, |a| a.path_mtu = None);
     keep(AttributeSet::DESTINATION, |a| a.destination = None);
@@ -59,7 +61,7 @@ fn every_change_of_the_table_happens_with_exactly_the_required_attributes() {
     for from in REACHABLE {
         for target in State::ALL {
             let mut t = Script::in_state(from, Setup::default());
-            match transition(from, target) {
+            match transition(QueuePairType::Rc, from, target) {
                 Some(rule) => {
                     t.modify(to(target, rule.required));
                     t.expect_state(target);
@@ -78,7 +80,7 @@ fn every_change_of_the_table_happens_with_exactly_the_required_attributes() {
 fn every_optional_attribute_is_taken_and_every_other_one_refused_by_name() {
     for from in REACHABLE {
         for target in State::ALL {
-            let Some(rule) = transition(from, target) else { continue };
+            let Some(rule) = transition(QueuePairType::Rc, from, target) else { continue };
             for one in AttributeSet::all().iter() {
                 let mut t = Script::in_state(from, Setup::default());
                 let answer = t.try_modify(to(target, rule.required | one));
@@ -86,7 +88,7 @@ fn every_optional_attribute_is_taken_and_every_other_one_refused_by_name() {
                     assert_eq!(answer, Ok(()), "{from} -> {target} with {one:?}");
                     t.expect_state(target);
                 } else {
-                    let attribute = one.first_name().unwrap();
+                    let attribute = one.names().next().unwrap();
                     let transition = (from, target);
                     assert_eq!(answer, Err(ModifyError::NotAllowed { transition, attribute }));
                     t.expect_state(from);
@@ -100,11 +102,11 @@ fn every_optional_attribute_is_taken_and_every_other_one_refused_by_name() {
 fn every_required_attribute_that_is_missing_is_named() {
     for from in REACHABLE {
         for target in State::ALL {
-            let Some(rule) = transition(from, target) else { continue };
+            let Some(rule) = transition(QueuePairType::Rc, from, target) else { continue };
             for one in rule.required.iter() {
                 let mut t = Script::in_state(from, Setup::default());
                 let answer = t.try_modify(to(target, rule.required - one));
-                let attribute = one.first_name().unwrap();
+                let attribute = one.names().next().unwrap();
                 assert_eq!(answer, Err(ModifyError::Missing { transition: (from, target), attribute }));
                 t.expect_state(from);
             }
@@ -117,7 +119,7 @@ fn without_a_state_the_present_one_is_meant() {
     for from in REACHABLE {
         let mut t = Script::in_state(from, Setup::default());
         let answer = t.try_modify(Attributes::default());
-        assert_eq!(answer.is_ok(), transition(from, from).is_some(), "{from}");
+        assert_eq!(answer.is_ok(), transition(QueuePairType::Rc, from, from).is_some(), "{from}");
         t.expect_state(from);
     }
 }

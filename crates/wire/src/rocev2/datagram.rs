@@ -147,6 +147,16 @@ impl<'a> Datagram<'a> {
         })
     }
 
+    /// The bytes of the IP header: 20 of IPv4, without options, or 40 of IPv6. A receive of a datagram queue pair
+    /// begins with them.
+    #[inline]
+    pub const fn network_bytes(&self) -> &'a [u8] {
+        match self.network {
+            Network::V4(ip) => ip,
+            Network::V6(ip) => ip,
+        }
+    }
+
     /// The ICRC that these bytes should have.
     #[inline]
     pub fn icrc_expected(&self) -> u32 {

@@ -61,7 +61,7 @@ impl Rig {
             self.context.deregister(self.frame.may_go).expect("it is there");
         } else {
             let memory: Arc<dyn Memory> = self.memory.clone();
-            let key = self.context.register(self.domain, BASE, memory, Access::all());
+            let key = self.context.register(self.domain, BASE, memory, Access::FULL);
             self.frame.may_go = key.expect("few were made");
         }
         self.may_go = !self.may_go;
@@ -75,7 +75,7 @@ pub(super) fn steps(input: &Input, first_psn: Psn) -> [Attributes; 3] {
         Attributes {
             state: Some(State::Init),
             partition_index: Some(0),
-            access: Some(Access::all()),
+            access: Some(Access::FULL),
             ..Attributes::default()
         },
         Attributes {

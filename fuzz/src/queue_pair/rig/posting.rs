@@ -32,7 +32,7 @@ impl Rig {
         let elements = [self.sge(at, length / 2, foreign), self.sge(at, length - length / 2, foreign)];
         // All are signaled, so that each can be counted.
         let flags = SendFlags::from_bits_truncate(flags) | SendFlags::SIGNALED;
-        let request = SendRequest { id, operation, elements: &elements, flags };
+        let request = SendRequest { id, operation, elements: &elements, flags, ..SendRequest::default() };
         match self.endpoint.post_send(&mut self.context, self.queue_pair, &request) {
             Ok(()) => self.posted[0].push_back(id),
             Err(error) => self.check_refusal(error),

@@ -11,7 +11,7 @@ use crate::side::{BASE, Setup};
 fn regression_an_old_read_of_a_region_that_is_gone_does_not_end_the_connection() {
     let mut pair = Pair::new(&Setup::default());
     let [a, b] = &mut pair.sides;
-    let key = b.context.register(b.domain, BASE, b.memory.clone(), Access::all()).unwrap();
+    let key = b.context.register(b.domain, BASE, b.memory.clone(), Access::FULL).unwrap();
     let remote = RemoteAddress { address: BASE, key: RKey::new(key) };
     a.post(1, Operation::RdmaRead(remote), 0, 3000).unwrap();
     let until = pair.now + 500_000;

@@ -40,7 +40,7 @@ pub fn run(scenario: &Scenario) {
     let spare = pair
         .sides
         .each_mut()
-        .map(|side| side.context.register(side.domain, BASE, side.memory.clone(), Access::all()).unwrap());
+        .map(|side| side.context.register(side.domain, BASE, side.memory.clone(), Access::FULL).unwrap());
     let mut world = World {
         pair,
         oracle: Oracle::new(MEMORY, weather.is_calm()),
@@ -106,7 +106,7 @@ impl World {
         let immediate = ImmDt((id as u32).to_be_bytes());
         let elements: Vec<Sge> = local.iter().map(|piece| self.sge(side, piece, work.key)).collect();
         let operation = self.operation(side, work, immediate);
-        let request = SendRequest { id, operation, elements: &elements, flags };
+        let request = SendRequest { id, operation, elements: &elements, flags, ..SendRequest::default() };
         let ours = &mut self.pair.sides[side];
         match ours.endpoint.post_send(&mut ours.context, ours.queue_pair, &request) {
             Ok(()) => {}
@@ -207,7 +207,7 @@ impl World {
         let ours = &mut self.pair.sides[side];
         ours.context.deregister(self.spare[side]).unwrap();
         self.spare[side] =
-            ours.context.register(ours.domain, BASE, ours.memory.clone(), Access::all()).unwrap();
+            ours.context.register(ours.domain, BASE, ours.memory.clone(), Access::FULL).unwrap();
     }
 
     fn state(&self, side: usize) -> State {

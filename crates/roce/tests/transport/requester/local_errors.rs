@@ -12,7 +12,7 @@ fn bad_elements(t: &mut Script) -> Vec<(Sge, bool)> {
     let memory = t.side.memory.clone();
     let context = &mut t.side.context;
     let other_domain = context.allocate_protection_domain().unwrap();
-    let foreign = context.register(other_domain, BASE, memory.clone(), Access::all()).unwrap();
+    let foreign = context.register(other_domain, BASE, memory.clone(), Access::FULL).unwrap();
     let read_only = context.register(t.side.domain, BASE, memory, Access::empty()).unwrap();
     vec![
         (Sge { key: 0, ..good }, false),

@@ -41,7 +41,7 @@ fn a_key_of_another_protection_domain_is_refused() {
     for request in requests() {
         let mut t = Script::new();
         let other = t.side.context.allocate_protection_domain().unwrap();
-        let key = t.side.context.register(other, BASE, t.side.memory.clone(), Access::all()).unwrap();
+        let key = t.side.context.register(other, BASE, t.side.memory.clone(), Access::FULL).unwrap();
         expect_refused(&mut t, request.key(key));
     }
 }
@@ -59,7 +59,7 @@ fn a_region_without_the_right_is_refused() {
     for (request, right) in requests().into_iter().zip(needed) {
         let mut t = Script::new();
         let memory = t.side.memory.clone();
-        let key = t.side.context.register(t.side.domain, BASE, memory, Access::all() - right).unwrap();
+        let key = t.side.context.register(t.side.domain, BASE, memory, Access::FULL - right).unwrap();
         expect_refused(&mut t, request.key(key));
     }
 }
@@ -166,7 +166,7 @@ fn a_deregistered_key_is_never_valid_again() {
     let mut t = Script::new();
     t.side.context.deregister(KEY.value()).unwrap();
     let memory = t.side.memory.clone();
-    let again = t.side.context.register(t.side.domain, BASE, memory, Access::all()).unwrap();
+    let again = t.side.context.register(t.side.domain, BASE, memory, Access::FULL).unwrap();
     assert_ne!(again, KEY.value());
     t.deliver(write_only(0, 0, 8).key(again));
     t.expect("ACKNOWLEDGE psn=0 ack msn=1");

@@ -71,6 +71,15 @@ fn atomics_return_the_old_value_and_swap_only_what_matches() {
 }
 
 #[test]
+fn a_swap_replaces_whatever_it_finds() {
+    let memory = HeapMemory::new(8);
+    let value = u64::from_ne_bytes(*b"abcdefgh");
+    assert_eq!(memory.atomic64(0, Atomic64::Swap { value }), Ok(0));
+    assert_eq!(memory.atomic64(0, Atomic64::Swap { value: 1 }), Ok(value));
+    assert_eq!(memory.atomic64(0, Atomic64::FetchAndAdd { add: 0 }), Ok(1));
+}
+
+#[test]
 fn an_unaligned_atomic_is_a_fault() {
     for memory in memories() {
         let aligned = (0..8).filter(|&at| memory.atomic64(at, Atomic64::FetchAndAdd { add: 0 }).is_ok());

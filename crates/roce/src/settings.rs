@@ -1,0 +1,185 @@
+//! What a queue pair was made with and what `modify` set, as plain values.
+
+use rdmalab_verbs::{
+    Access, Accessor, Attachment, Attributes, CompletionQueueId, Path, ProtectionDomainId, QueuePairType,
+    SharedReceiveQueueId, XrcDomainId,
+};
+use rdmalab_wire::{
+    Bth, Ecn, NetworkHeader, PKey, PathMtu, Psn, QKey, Qpn, Transport, ack_timeout_nanoseconds,
+};
+
+use crate::config::{EndpointConfig, QueuePairConfig};
+use crate::profile::{Notifications, Profile};
+use crate::requester::MAX_OUTSTANDING;
+
+/// Longest message, the specification's limit.
+const MAX_MESSAGE: u32 = 1 << 31;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) kind: QueuePairType,
+    /// A number that no other queue pair ever has, to which windows are bound.
+    pub(crate) serial: u64,
+    pub(crate) protection_domain: ProtectionDomainId,
+    pub(crate) send_queue: CompletionQueueId,
+    pub(crate) receive_queue: CompletionQueueId,
+    pub(crate) shared: Option<SharedReceiveQueueId>,
+    pub(crate) xrc_domain: Option<XrcDomainId>,
+    pub(crate) signals_all: bool,
+    pub(crate) profile: Profile,
+    pub(crate) partition_index: u16,
+    pub(crate) partition_key: PKey,
+    pub(crate) queue_key: QKey,
+    pub(crate) window: u32,
+    pub(crate) ack_interval: u32,
+    pub(crate) report_retries: bool,
+    pub(crate) access: Access,
+    pub(crate) path: Option<Path>,
+    pub(crate) mtu: PathMtu,
+    pub(crate) destination: Qpn,
+    pub(crate) max_destination_reads: u8,
+    pub(crate) max_reads: u8,
+    pub(crate) min_rnr_timer: u8,
+    /// In nanoseconds; without one, lost packets are never noticed.
+    pub(crate) ack_timeout: Option<u64>,
+    pub(crate) retry_count: u8,
+    pub(crate) rnr_retry: u8,
+    /// Of answers to the peer.
+    pub(crate) response_transport: Transport,
+}
+
+impl Settings {
+    pub(crate) fn new(config: &QueuePairConfig, port: &EndpointConfig, serial: u64) -> Self {
+        let window = port.window.max(1);
+        let is_xrc = matches!(config.kind, QueuePairType::XrcInitiator | QueuePairType::XrcTarget);
+        Self {
+            kind: config.kind,
+            serial,
+            protection_domain: config.protection_domain,
+            send_queue: config.send_queue,
+            receive_queue: config.receive_queue,
+            shared: config.shared_receive_queue,
+            xrc_domain: config.xrc_domain,
+            signals_all: config.signals_all,
+            profile: port.profile,
+            partition_index: 0,
+            partition_key: port.partition_keys.first().copied().unwrap_or(PKey::DEFAULT),
+            queue_key: QKey::default(),
+            window,
+            ack_interval: port.profile.ack_interval.clamp(1, window),
+            report_retries: port.report_retries,
+            access: Access::empty(),
+            path: None,
+            // A datagram is as long as the port allows; a connection learns its path MTU later.
+            mtu: if config.kind == QueuePairType::Ud { port.max_mtu } else { PathMtu::M256 },
+            destination: Qpn::default(),
+            max_destination_reads: 0,
+            max_reads: 0,
+            min_rnr_timer: 0,
+            ack_timeout: None,
+            retry_count: 0,
+            rnr_retry: 0,
+            response_transport: if is_xrc { Transport::Xrc(None) } else { Transport::Rc },
+        }
+    }
+
+    /// The objects that the queue pair holds on to.
+    pub(crate) fn attachment(&self) -> Attachment {
+        Attachment {
+            protection_domain: Some(self.protection_domain),
+            send_queue: Some(self.send_queue),
+            receive_queue: Some(self.receive_queue),
+            shared: self.shared,
+            xrc_domain: self.xrc_domain,
+        }
+    }
+
+    pub(crate) fn apply(&mut self, attributes: &Attributes, port: &EndpointConfig) {
+        fn set<T>(value: &mut T, new: Option<T>) {
+            if let Some(new) = new {
+                *value = new;
+            }
+        }
+        set(&mut self.partition_index, attributes.partition_index);
+        if let Some(&key) = port.partition_keys.get(usize::from(self.partition_index)) {
+            self.partition_key = key;
+        }
+        set(&mut self.queue_key, attributes.queue_key);
+        set(&mut self.access, attributes.access);
+        set(&mut self.mtu, attributes.path_mtu);
+        set(&mut self.destination, attributes.destination);
+        set(&mut self.max_destination_reads, attributes.max_destination_reads);
+        set(&mut self.max_reads, attributes.max_reads);
+        set(&mut self.min_rnr_timer, attributes.min_rnr_timer);
+        set(&mut self.retry_count, attributes.retry_count);
+        set(&mut self.rnr_retry, attributes.rnr_retry);
+        set(&mut self.ack_timeout, attributes.timeout.map(ack_timeout_nanoseconds));
+        if attributes.path.is_some() {
+            self.path = attributes.path;
+        }
+    }
+
+    /// Who we are when memory is asked for.
+    pub(crate) fn accessor(&self) -> Accessor {
+        Accessor { protection_domain: self.protection_domain, queue_pair: self.serial }
+    }
+
+    /// The base header of a packet to the peer.
+    #[inline]
+    pub(crate) fn bth(&self, psn: Psn) -> Bth {
+        Bth {
+            partition_key: self.partition_key,
+            migrated: self.profile.migrated,
+            ..Bth::new(self.destination, psn)
+        }
+    }
+
+    /// Whether the peer is told how many receives are posted. A shared queue's cannot be promised to one peer.
+    pub(crate) fn grants_credits(&self) -> bool {
+        self.profile.credits && self.kind == QueuePairType::Rc && self.shared.is_none()
+    }
+
+    /// Whether the peer's credits limit what is sent.
+    pub(crate) fn honours_credits(&self) -> bool {
+        self.profile.credits && self.kind == QueuePairType::Rc
+    }
+
+    /// Longest message of a reliable connection: its PSNs must be told from duplicates.
+    pub(crate) fn longest_reliable(&self) -> u32 {
+        (u64::from(MAX_OUTSTANDING) * self.mtu.bytes() as u64).min(u64::from(MAX_MESSAGE)) as u32
+    }
+
+    /// Longest message of an unreliable queue pair: one packet, if it is a datagram.
+    pub(crate) fn longest_unreliable(&self) -> u32 {
+        if self.kind == QueuePairType::Ud { self.mtu.bytes() as u32 } else { self.longest_reliable() }
+    }
+
+    /// The headers in front of every packet of a flow.
+    pub(crate) fn network_header(&self, path: &Path, number: Qpn, destination: Qpn) -> Option<NetworkHeader> {
+        let ecn = match Ecn::from_bits(path.traffic_class) {
+            Ecn::NotEct if self.profile.ecn_capable => Ecn::Ect0,
+            ecn => ecn,
+        };
+        let port = source_port(number, destination);
+        let dscp = path.traffic_class >> 2;
+        NetworkHeader::new(path.source, path.destination, port, dscp, ecn, path.hop_limit)
+    }
+
+    /// The headers in front of a congestion notification.
+    pub(crate) fn notification_header(
+        &self,
+        number: Qpn,
+        notifications: &Notifications,
+    ) -> Option<NetworkHeader> {
+        let path = self.path?;
+        let port = notifications.source_port.unwrap_or_else(|| source_port(number, self.destination));
+        let ecn = if self.profile.ecn_capable { Ecn::Ect0 } else { Ecn::NotEct };
+        NetworkHeader::new(path.source, path.destination, port, notifications.dscp, ecn, path.hop_limit)
+    }
+}
+
+/// The UDP source port of a flow, in the dynamic range as rxe and adapters have it, so that routers can spread flows.
+fn source_port(number: Qpn, destination: Qpn) -> u16 {
+    let mixed = number.value().wrapping_mul(0x9e37_79b1) ^ destination.value().wrapping_mul(0x85eb_ca6b);
+    0xc000 | (mixed >> 16) as u16 & 0x3fff
+}

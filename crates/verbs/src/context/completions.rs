@@ -1,0 +1,63 @@
+//! Completion queues, and the events of all queues.
+
+use super::{Context, remove_unused};
+use crate::completion::Completion;
+use crate::completion_queue::{CompletionQueue, CompletionQueueId};
+use crate::error::{LimitReached, RemoveError};
+use crate::event::ContextEvent;
+use crate::table::Full;
+
+impl Context {
+    /// Makes a completion queue for at least one entry.
+    pub fn create_completion_queue(&mut self, entries: u32) -> Result<CompletionQueueId, LimitReached> {
+        let most = self.limits.completion_queue_entries;
+        if entries > most {
+            return Err(LimitReached { what: "entries of a completion queue", limit: most as usize });
+        }
+        let limit = LimitReached { what: "completion queues", limit: self.limits.completion_queues };
+        let queue = CompletionQueue::new(entries.max(1));
+        let id = self.completion_queues.insert(queue).map_err(|Full| limit)?;
+        self.events.add_source();
+        Ok(CompletionQueueId(id))
+    }
+
+    /// Ends a completion queue that nothing delivers into any more, with what is in it.
+    pub fn destroy_completion_queue(&mut self, queue: CompletionQueueId) -> Result<(), RemoveError> {
+        remove_unused(&mut self.completion_queues, queue.0, |queue| queue.users)?;
+        self.events.remove_source(ContextEvent::CompletionQueueOverrun(queue));
+        Ok(())
+    }
+
+    /// Takes the oldest completion out.
+    pub fn poll_completion(&mut self, queue: CompletionQueueId) -> Option<Completion> {
+        self.completion_queues.get_mut(queue.0)?.pop()
+    }
+
+    /// Completions that wait to be taken out.
+    pub fn completions_waiting(&self, queue: CompletionQueueId) -> usize {
+        self.completion_queues.get(queue.0).map_or(0, CompletionQueue::len)
+    }
+
+    /// Whether completions were lost because the queue was full.
+    pub fn is_overrun(&self, queue: CompletionQueueId) -> bool {
+        self.completion_queues.get(queue.0).is_some_and(CompletionQueue::is_overrun)
+    }
+
+    /// Adds a completion; for engines.
+    pub fn complete(&mut self, queue: CompletionQueueId, completion: Completion) {
+        if self.completion_queues.get_mut(queue.0).is_some_and(|queue| queue.push(completion)) {
+            self.events.push(ContextEvent::CompletionQueueOverrun(queue));
+        }
+    }
+
+    /// Takes the oldest event out.
+    pub fn poll_event(&mut self) -> Option<ContextEvent> {
+        let event = self.events.pop()?;
+        if let ContextEvent::SharedReceiveLimit(id) = event
+            && let Some(queue) = self.shared_receive_queues.get_mut(id.0)
+        {
+            queue.event_taken();
+        }
+        Some(event)
+    }
+}

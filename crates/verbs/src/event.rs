@@ -1,0 +1,48 @@
+//! What a [`Context`](crate::Context) tells an application without being asked (asynchronous events of the verbs).
+
+use alloc::collections::VecDeque;
+
+use crate::completion_queue::CompletionQueueId;
+use crate::shared_receive_queue::SharedReceiveQueueId;
+
+/// Something happened to a queue that queue pairs share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ContextEvent {
+    /// A completion was lost because the queue was full (`IBV_EVENT_CQ_ERR`). Told once for each queue.
+    CompletionQueueOverrun(CompletionQueueId),
+    /// The number of receives fell below the armed limit, which is disarmed now (`IBV_EVENT_SRQ_LIMIT_REACHED`).
+    SharedReceiveLimit(SharedReceiveQueueId),
+}
+
+/// Events that wait to be taken out.
+///
+/// Invariants: room for every event that may wait is made together with the queue that it is about, so that adding one
+/// never allocates and none is ever lost; whoever adds sees to it that one queue has one event waiting at most.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    waiting: VecDeque<ContextEvent>,
+    /// Queues that may have an event waiting.
+    sources: usize,
+}
+
+impl Events {
+    /// Makes room for a new queue's event.
+    pub(crate) fn add_source(&mut self) {
+        self.sources += 1;
+        self.waiting.reserve(self.sources - self.waiting.len());
+    }
+
+    /// Forgets the event of a queue that is gone.
+    pub(crate) fn remove_source(&mut self, event: ContextEvent) {
+        self.sources -= 1;
+        self.waiting.retain(|waiting| *waiting != event);
+    }
+
+    pub(crate) fn push(&mut self, event: ContextEvent) {
+        self.waiting.push_back(event);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<ContextEvent> {
+        self.waiting.pop_front()
+    }
+}

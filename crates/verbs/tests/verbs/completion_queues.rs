@@ -1,0 +1,118 @@
+//! Completion queues, and what keeps the objects that a queue pair uses.
+
+use rdmalab_verbs::{
+    Attachment, Completion, CompletionKind, CompletionStatus, Context, ContextEvent, Limits, NoSuchObject,
+    RemoveError, SharedReceiveQueueConfig,
+};
+
+fn completion(id: u64) -> Completion {
+    Completion { id, ..Completion::default() }
+}
+
+#[test]
+fn completions_come_out_in_order_and_the_default_is_a_success() {
+    let mut context = Context::default();
+    let queue = context.create_completion_queue(2).unwrap();
+    context.complete(queue, completion(1));
+    context.complete(queue, completion(2));
+    assert_eq!(context.completions_waiting(queue), 2);
+    let first = context.poll_completion(queue).unwrap();
+    assert_eq!((first.id, first.status, first.kind), (1, CompletionStatus::Success, CompletionKind::Send));
+    assert_eq!(context.poll_completion(queue).unwrap().id, 2);
+    assert_eq!(context.poll_completion(queue), None);
+}
+
+#[test]
+fn an_overrun_is_told_once_for_each_queue() {
+    let mut context = Context::default();
+    let queues = [0, 1].map(|_| context.create_completion_queue(1).unwrap());
+    for _ in 0..5 {
+        for queue in queues {
+            context.complete(queue, completion(1));
+        }
+    }
+    assert_eq!(context.poll_event(), Some(ContextEvent::CompletionQueueOverrun(queues[0])));
+    assert_eq!(context.poll_event(), Some(ContextEvent::CompletionQueueOverrun(queues[1])));
+    for queue in queues {
+        assert!(context.is_overrun(queue));
+        context.poll_completion(queue).unwrap();
+        context.complete(queue, completion(2));
+        context.complete(queue, completion(3));
+    }
+    assert_eq!(context.poll_event(), None);
+}
+
+#[test]
+fn a_queue_that_is_gone_has_no_events() {
+    let mut context = Context::default();
+    let [gone, left] = [0, 1].map(|_| context.create_completion_queue(1).unwrap());
+    for queue in [gone, left, gone, left] {
+        context.complete(queue, completion(1));
+    }
+    context.destroy_completion_queue(gone).unwrap();
+    assert_eq!(context.poll_event(), Some(ContextEvent::CompletionQueueOverrun(left)));
+    assert_eq!(context.poll_event(), None);
+    context.complete(gone, completion(2));
+    assert_eq!((context.poll_event(), context.poll_completion(gone)), (None, None));
+}
+
+#[test]
+fn the_limits_of_completion_queues_hold() {
+    let limits = Limits { completion_queues: 1, completion_queue_entries: 8, ..Limits::default() };
+    let mut context = Context::new(limits);
+    assert_eq!(context.create_completion_queue(9).unwrap_err().limit, 8);
+    context.create_completion_queue(8).unwrap();
+    assert_eq!(context.create_completion_queue(1).unwrap_err().limit, 1);
+}
+
+#[test]
+fn what_a_queue_pair_uses_stays_until_it_is_detached() {
+    let mut context = Context::default();
+    let domain = context.allocate_protection_domain().unwrap();
+    let xrc_domain = context.allocate_xrc_domain().unwrap();
+    let completions = context.create_completion_queue(1).unwrap();
+    let config = SharedReceiveQueueConfig::default();
+    let shared = context.create_shared_receive_queue(domain, &config).unwrap();
+    let attachment = Attachment {
+        protection_domain: Some(domain),
+        send_queue: Some(completions),
+        receive_queue: Some(completions),
+        shared: Some(shared),
+        xrc_domain: Some(xrc_domain),
+    };
+    context.attach(&attachment).unwrap();
+    let in_use = |users| Err(RemoveError::InUse { users });
+    assert_eq!(context.deallocate_protection_domain(domain), in_use(2), "the queue pair and the queue");
+    assert_eq!(context.deallocate_xrc_domain(xrc_domain), in_use(1));
+    assert_eq!(context.destroy_completion_queue(completions), in_use(2), "for sends and for receives");
+    assert_eq!(context.destroy_shared_receive_queue(shared), in_use(1));
+    context.detach(&attachment);
+    assert_eq!(context.destroy_shared_receive_queue(shared), Ok(()));
+    assert_eq!(context.deallocate_protection_domain(domain), Ok(()));
+    assert_eq!(context.deallocate_xrc_domain(xrc_domain), Ok(()));
+    assert_eq!(context.destroy_completion_queue(completions), Ok(()));
+}
+
+#[test]
+fn nothing_is_attached_where_one_object_is_missing() {
+    let mut context = Context::default();
+    let domain = context.allocate_protection_domain().unwrap();
+    let kept = context.create_completion_queue(1).unwrap();
+    let gone = context.create_completion_queue(1).unwrap();
+    context.destroy_completion_queue(gone).unwrap();
+    let attachment = Attachment {
+        protection_domain: Some(domain),
+        send_queue: Some(kept),
+        receive_queue: Some(gone),
+        ..Attachment::default()
+    };
+    assert_eq!(context.attach(&attachment), Err(NoSuchObject));
+    assert_eq!(context.destroy_completion_queue(kept), Ok(()));
+    assert_eq!(context.deallocate_protection_domain(domain), Ok(()));
+}
+
+#[test]
+fn a_queue_pair_that_uses_nothing_attaches_to_nothing() {
+    let mut context = Context::default();
+    assert_eq!(context.attach(&Attachment::default()), Ok(()));
+}

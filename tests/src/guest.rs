@@ -1,10 +1,14 @@
 //! A Linux guest with an rxe device: made in seconds, told what to run, gone when dropped.
 //!
 //! It sees this machine's root read-only, so every program that is installed here runs there, and has one
-//! writable folder, shared with us, through which commands go in and results come out ([`Guest::run`]).
+//! writable folder, shared with us, through which commands go in and results come out ([`Guest::run`]). That there is
+//! one is said on a serial line ([`orders`]), where the guest can wait for it without looking again and again.
 //! QEMU only ever emulates the processor: where /dev/kvm exists a guest may still die in it.
 
+mod job;
 mod loss;
+mod orders;
+mod state;
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -12,7 +16,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::Network;
-use crate::process::{Output, Process, read, wait_until};
+use crate::process::{Output, Process, wait_until};
+
+pub use job::{Job, Stuck};
+use orders::Orders;
+pub use state::GuestState;
 
 /// How long a guest may take to be ready. It takes 5 to 10 seconds on two free cores.
 const BOOT_LIMIT: Duration = Duration::from_secs(120);
@@ -34,16 +42,8 @@ pub struct Guest {
     network: Network,
     config: GuestConfig,
     share: PathBuf,
+    orders: Orders,
     machine: Option<Process>,
-}
-
-/// A command at work in the guest.
-#[derive(Debug)]
-#[must_use = "a job that nobody waits for says nothing"]
-pub struct Job {
-    share: PathBuf,
-    name: String,
-    limit: Duration,
 }
 
 impl Guest {
@@ -71,8 +71,10 @@ impl Guest {
             fs::write(share.join(name), text).expect("the lab's folder is writable");
         }
         network.add_tap(config.name);
-        let machine = network.start(config.name, "qemu-system-x86_64", &arguments(network, &config, &share));
-        Self { network: network.clone(), config, share, machine: Some(machine) }
+        let orders = Orders::new(network, config.name);
+        let arguments = arguments(network, &config, &share, &orders);
+        let machine = network.start(config.name, "qemu-system-x86_64", &arguments);
+        Self { network: network.clone(), config, share, orders, machine: Some(machine) }
     }
 
     #[track_caller]
@@ -98,10 +100,9 @@ impl Guest {
     pub fn spawn(&self, command: &str, limit: Duration) -> Job {
         let name = self.network.lab().unique("job");
         let text = format!("# {}\n{command}\n", limit.as_secs().max(1));
-        self.put(&format!("{name}.part"), &text);
-        fs::rename(self.share.join(format!("{name}.part")), self.share.join(format!("{name}.cmd")))
-            .expect("the lab's folder is writable");
-        Job { share: self.share.clone(), name, limit }
+        self.put(&format!("{name}.cmd"), &text);
+        self.orders.give("run", &name);
+        Job::new(self.share.join(name), limit, self.orders.clone())
     }
 
     /// Puts a file into the guest, which sees it as `/mnt/NAME`.
@@ -113,7 +114,6 @@ impl Guest {
     /// Waits until something in the guest listens on a TCP port.
     #[track_caller]
     pub fn wait_for_listener(&self, port: u16, limit: Duration) {
-        // Without starting a program for each look: the guest has one slow processor, and what is waited for needs it.
         // Starting a program for each look would take the guest's one slow processor from what is waited for.
         let look = format!(
             "mkfifo /run/nothing-$$ && exec 9<>/run/nothing-$$\n\
@@ -147,45 +147,11 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        let _ = fs::write(self.share.join("stop"), "");
+        self.orders.give("stop", "");
         if let Some(mut machine) = self.machine.take() {
             // A guest that hangs is ended by dropping its process.
             wait_until(Duration::from_secs(5), || (!machine.is_running()).then_some(()));
         }
-    }
-}
-
-impl Job {
-    /// Waits for the end. A panic if there is none, which only a dead guest can bring about.
-    #[track_caller]
-    pub fn wait(self) -> Output {
-        let status = self.path("status");
-        let written = || read(&status).ends_with('\n').then_some(());
-        let over = wait_until(self.limit + Duration::from_secs(15), written);
-        let output = self.output_so_far();
-        let command = read(&self.path("cmd"));
-        assert!(over.is_some(), "{command} in the guest did not end within {:?}, {output}", self.limit);
-        output
-    }
-
-    /// Asks the job to end (SIGTERM) and waits for it.
-    #[track_caller]
-    pub fn stop(self) -> Output {
-        let _ = fs::write(self.path("end"), "");
-        self.wait()
-    }
-
-    /// What the job has printed up to now.
-    pub fn output_so_far(&self) -> Output {
-        Output {
-            status: read(&self.path("status")).trim().parse().ok(),
-            stdout: read(&self.path("out")),
-            stderr: read(&self.path("err")),
-        }
-    }
-
-    fn path(&self, kind: &str) -> PathBuf {
-        self.share.join(format!("{}.{kind}", self.name))
     }
 }
 
@@ -213,12 +179,13 @@ impl GuestConfig {
     }
 }
 
-fn arguments(network: &Network, config: &GuestConfig, share: &Path) -> Vec<String> {
+fn arguments(network: &Network, config: &GuestConfig, share: &Path, orders: &Orders) -> Vec<String> {
     let lab = network.lab();
-    let mut all: Vec<String> = Vec::new();
-    let mut add = |text: &str| all.extend(text.split(' ').map(str::to_owned));
-    add("-accel tcg,thread=multi -cpu max -smp 1 -m 768 -nographic -no-reboot -nodefaults -serial stdio");
-    add("-netdev");
+    let machine =
+        "-accel tcg,thread=multi -cpu max -smp 1 -m 768 -nographic -no-reboot -nodefaults -serial stdio";
+    let mut all: Vec<String> = machine.split(' ').map(str::to_owned).collect();
+    all.extend(orders.arguments());
+    all.push("-netdev".into());
     all.push(format!("tap,id=n0,ifname={},script=no,downscript=no,vhost=off", config.name));
     // The guest finishes its checksums itself, so that captures and programs beside it see whole packets.
     all.push("-device".into());

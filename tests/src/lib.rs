@@ -10,6 +10,7 @@
 
 mod capture;
 pub mod conversation;
+mod excuse;
 mod guest;
 mod initramfs;
 mod kernel;
@@ -20,7 +21,8 @@ mod process;
 mod program;
 
 pub use capture::{Capture, Verdict};
-pub use guest::{Guest, GuestConfig, Job};
+pub use excuse::Excuse;
+pub use guest::{Guest, GuestConfig, GuestState, Job, Stuck};
 pub use lab::Lab;
 pub use network::Network;
 pub use process::{Output, Process};

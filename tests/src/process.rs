@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::lab::is_gone;
+
 /// How often a wait looks again.
 const TICK: Duration = Duration::from_millis(20);
 
@@ -26,6 +28,12 @@ impl Output {
     /// Whether the program said that all is well.
     pub fn success(&self) -> bool {
         self.status == Some(0)
+    }
+
+    /// All that it wrote, for a report.
+    pub(crate) fn texts(&self) -> String {
+        let (stdout, stderr) = (self.stdout.trim_end(), self.stderr.trim_end());
+        format!("--- standard output\n{stdout}\n--- standard error\n{stderr}")
     }
 
     /// The number that follows `label` at the start of a line of standard output.
@@ -48,12 +56,7 @@ impl std::fmt::Display for Output {
             Some(status) => write!(f, "status {status}")?,
             None => write!(f, "ended by a signal")?,
         }
-        write!(
-            f,
-            "\n--- standard output\n{}\n--- standard error\n{}",
-            self.stdout.trim_end(),
-            self.stderr.trim_end()
-        )
+        write!(f, "\n{}", self.texts())
     }
 }
 
@@ -90,6 +93,12 @@ impl Process {
                 Err(format!("{} did not end within {limit:?}, {}", self.name, self.output(None)))
             }
         }
+    }
+
+    /// Waits for the end; a program that has not come to it within `limit` is asked to, and then killed.
+    pub fn end_within(mut self, limit: Duration) -> Output {
+        self.exit_within(limit);
+        self.stop(Duration::from_secs(2))
     }
 
     /// Waits for the end, which must come within `limit`: a panic otherwise.
@@ -134,6 +143,11 @@ impl Process {
     /// Whether it still runs.
     pub fn is_running(&mut self) -> bool {
         self.exit_within(Duration::ZERO).is_none()
+    }
+
+    /// Whether it has ended, asked without taking note of it.
+    pub(crate) fn is_over(&self) -> bool {
+        is_gone(&self.child.id().to_string())
     }
 
     /// What it has printed up to now.

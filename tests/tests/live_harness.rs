@@ -31,6 +31,6 @@ fn two_ends_of_the_peer_script_are_content_with_each_other() {
             listener.output_so_far()
         );
     }
-    let said = listener.stop().stdout;
+    let said = listener.stop().unwrap_or_else(|stuck| panic!("{stuck}")).stdout;
     assert_eq!(said.matches(r#""verdict": "ok", "other": "ok""#).count(), 2, "{said}");
 }

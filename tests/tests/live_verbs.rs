@@ -64,9 +64,15 @@ fn converse(test: &str, role: &str) {
                 f64::from(loss) / 100.0
             );
             let arguments: Vec<&str> = line.split_whitespace().collect();
-            let ours =
-                network.start("ours", Path::new(env!("CARGO_BIN_EXE_verbs-end")), &arguments).wait(LIMIT);
-            assert!(ours.success(), "{line}: {ours}\nthe peer: {}", peer.output_so_far());
+            let ours = network
+                .start("ours", Path::new(env!("CARGO_BIN_EXE_verbs-end")), &arguments)
+                .end_within(LIMIT);
+            assert!(
+                ours.success(),
+                "{line}\nours: {ours}\nthe peer: {}\nthe guest: {}",
+                peer.output_so_far(),
+                guest.state()
+            );
             if loss > 0 {
                 let dropped = guest.netem_dropped();
                 assert!(dropped > dropped_before, "the guest lost nothing: {line}");
@@ -78,7 +84,7 @@ fn converse(test: &str, role: &str) {
         Verdict::of(&network, &capture.finish()).expect_sound();
     }
     // Its own word on each conversation, that both ends were content.
-    let said = peer.stop().stdout;
+    let said = peer.stop().unwrap_or_else(|stuck| panic!("{stuck}\n{}", guest.state())).stdout;
     let content = said.lines().filter(|line| line.contains(r#""verdict": "ok", "other": "ok""#)).count();
     assert_eq!(content, 2 * CONVERSATIONS.len() + 1, "{said}");
 }

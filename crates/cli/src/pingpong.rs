@@ -60,6 +60,11 @@ pub struct Options {
     #[arg(short = 'c', long = "chk")]
     check: bool,
 
+    /// How long to wait for an acknowledgement before a packet is sent again, up to seven times: 4.096 µs × 2^N, with 0
+    /// for ever. The real program's is 14: 67 ms. A peer that is slow, or that loses much, needs more
+    #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u8).range(..=31))]
+    ack_timeout: u8,
+
     /// Lose this share of the RoCE packets that we send, 0 to 1
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     drop_rate: Probability,
@@ -134,8 +139,9 @@ pub fn run(options: &Options) -> Result<Outcome> {
         gid_index: options.gid_index,
         check: options.check,
         first_psn: Seed::new(seed).branch(1).random().below(1 << 24) as u32,
+        ack_timeout: options.ack_timeout,
         // The real program's ACK timeout is 67 ms; where packets are lost, several may pass before it is heard again.
-        linger: Duration::from_millis(if drops { 500 } else { 150 }),
+        linger: Duration::from_millis(if drops { 1000 } else { 150 }),
         patience: (options.wait > 0).then(|| Duration::from_secs(options.wait)),
     };
 

@@ -41,6 +41,9 @@ pub struct Options {
     pub check: bool,
     /// Where our PSNs begin.
     pub first_psn: u32,
+    /// How long to wait for an acknowledgement before a packet is sent again: 4.096 µs × 2^n, 0 for ever. It is 14 in
+    /// the real program: 67 ms, seven times.
+    pub ack_timeout: u8,
     /// How long the peer must have been quiet before we leave: until then, acknowledgements that it lost are repeated.
     pub linger: Duration,
     /// How long to wait for the peer to connect, and for each next message; for ever, if not given.
@@ -58,6 +61,7 @@ impl Default for Options {
             gid_index: None,
             check: false,
             first_psn: 0,
+            ack_timeout: 14,
             linger: Duration::from_millis(150),
             patience: Some(Duration::from_secs(60)),
         }

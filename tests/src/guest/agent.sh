@@ -1,9 +1,10 @@
-# Runs in the guest on the host's root, from the share /mnt. /mnt/setup.sh makes the interface and the RDMA device;
-# then each NAME.cmd that appears is run, several at once, leaving NAME.out, NAME.err and, last of all, NAME.status.
-# NAME.end ends one early. The host may end the guest at any time: nothing here is worth keeping.
+# Runs in the guest on the host's root, from the share /mnt. /mnt/setup.sh makes the interface and the RDMA device.
+# Then orders come on the second serial port, a line each: `run NAME` runs NAME.cmd, several at once, leaving NAME.out,
+# NAME.err and, last of all, NAME.status; `end NAME` ends one early; `stop` ends the guest. The host may end the
+# guest at any time: nothing here is worth keeping.
 #
-# The guest has one slow processor, and starting a program costs it a lot: the loop below starts none.
-shopt -s nullglob
+# The guest has one slow processor, and starting a program costs it a lot: what waits here starts none and
+# takes no time.
 cd /mnt
 ip link set lo up
 if ! bash setup.sh; then
@@ -25,19 +26,21 @@ execute() {
 # Waiting for a pipe that nobody writes stands in for `sleep`.
 mkfifo /run/nothing
 exec 9<>/run/nothing
-declare -A taken
+
+end_early() {
+    # It may have been started just now.
+    until [ -s "$1.pid" ]; do read -r -t 0.05 -u 9; done
+    # timeout hands the signal on to all it has started.
+    [ -e "$1.status" ] || kill -TERM "$(<"$1.pid")"
+}
+
+exec 8</dev/ttyS1
+stty raw -echo 115200 <&8
 : >ready
-until [ -e stop ]; do
-    for command in *.cmd; do
-        name=${command%.cmd}
-        if [ -z "${taken[$name]}" ]; then
-            taken[$name]=yes
-            execute "$name" &
-        fi
-    done
-    for end in *.end; do
-        # timeout hands the signal on to all it has started.
-        kill -TERM "$(<"${end%.end}.pid")" && rm "$end"
-    done
-    read -r -t 0.05 -u 9
+while read -r order name <&8; do
+    case $order in
+    run) execute "$name" 8<&- & ;;
+    end) end_early "$name" 8<&- & ;;
+    stop) break ;;
+    esac
 done

@@ -67,7 +67,7 @@ impl<'a> Session<'a> {
         Side { queue_pair: self.queue_pair.number(), psn: Psn::new(self.options.first_psn), address }
     }
 
-    /// Brings the queue pair to RTS, with the attributes that the real program sets.
+    /// Brings the queue pair to RTS, with the attributes that the real program sets, but for the ACK timeout if asked.
     pub(super) fn connect(&self, local: &Side, remote: &Side) -> Result<(), PingpongError> {
         if local.address.is_ipv4() != remote.address.is_ipv4() {
             return Err(PingpongError::Families { local: local.address, peer: remote.address });
@@ -87,7 +87,7 @@ impl<'a> Session<'a> {
         })?;
         self.queue_pair.modify(&Attributes {
             state: Some(State::Rts),
-            timeout: Some(14),
+            timeout: Some(self.options.ack_timeout),
             retry_count: Some(7),
             rnr_retry: Some(7),
             send_psn: Some(local.psn),

@@ -1,0 +1,251 @@
+//! Whether a failed round is proven to be the guest's doing: its kernel's RDMA stack, or its machine, stands still.
+//!
+//! rxe (Linux 6.12) can stop for good with packets unacknowledged, neither repeating them nor sending others, when an
+//! acknowledgement meets its repetition of what is acknowledged. A peer can see to it that this is rare, but not that it never
+//! happens: a guest that is slower than its own ACK timeout repeats what is being acknowledged. Besides, a guest on a
+//! busy machine may stand still for seconds.
+//!
+//! Nothing is excused without evidence. That our own packets were sound has to be judged apart ([`crate::Verdict`]).
+
+use std::fs::File;
+use std::io::BufReader;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+use rdmalab_trace::{DumpOptions, dump};
+use rdmalab_wire::Psn;
+
+use crate::{GuestState, Stuck};
+
+/// How long rxe must have sent nothing though it had to, in seconds: more than a hundred of its timeouts of 67 ms.
+const SILENCE: f64 = 10.0;
+
+/// What shows that the guest has failed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Excuse {
+    /// Its machine has ended, or runs without taking orders.
+    Dead,
+    /// A process of it was killed and did not go, while others still run.
+    Unkillable {
+        /// The process's command.
+        command: String,
+    },
+    /// A packet of it is not acknowledged, and it does not repeat it.
+    Repeats {
+        /// The packet's PSN.
+        psn: Psn,
+        /// For how many seconds no RoCE packet came from it.
+        silent: f64,
+    },
+    /// It acknowledged our last packet, but only after we had given up.
+    Late {
+        /// The packet's PSN.
+        psn: Psn,
+        /// How many seconds after it was sent first.
+        after: f64,
+    },
+}
+
+impl std::fmt::Display for Excuse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Dead => write!(f, "the guest is dead"),
+            Self::Unkillable { command } => write!(f, "the guest's kernel does not let go of: {command}"),
+            Self::Repeats { psn, silent } => {
+                let psn = psn.value();
+                write!(f, "rxe stopped for good: PSN {psn} is owed again, it sent nothing for {silent:.1} s")
+            }
+            Self::Late { psn, after } => {
+                write!(f, "the guest stood still: PSN {} was acknowledged after {after:.1} s", psn.value())
+            }
+        }
+    }
+}
+
+impl Excuse {
+    /// What the guest's state shows: as it was when the round had failed, and, if a job could then not be ended, again.
+    pub fn in_guest(state: &GuestState, stuck: Option<(&Stuck, &GuestState)>) -> Option<Self> {
+        if state.is_over || state.inside.is_none() {
+            return Some(Self::Dead);
+        }
+        let (stuck, after) = stuck?;
+        let command = stuck.command.lines().last().unwrap_or_default().to_owned();
+        Some(if after.inside.is_some() { Self::Unkillable { command } } else { Self::Dead })
+    }
+
+    /// What a capture at the guest's TAP shows of its last conversation, which began with a TCP connection.
+    #[track_caller]
+    pub fn in_capture(file: &Path, guest: Ipv4Addr) -> Option<Self> {
+        let open = File::open(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let mut lines = Vec::new();
+        dump(BufReader::new(open), &mut lines, DumpOptions::default())
+            .unwrap_or_else(|error| panic!("{} cannot be read to its end: {error}", file.display()));
+        Self::in_lines(&String::from_utf8_lossy(&lines), guest)
+    }
+
+    fn in_lines(lines: &str, guest: Ipv4Addr) -> Option<Self> {
+        let guest = guest.to_string();
+        let lines: Vec<_> = lines.lines().filter_map(Line::read).collect();
+        let begin = lines.iter().rposition(|line| line.is_opening).unwrap_or(0);
+        let (mut theirs, mut ours) = (Sent::default(), Sent::default());
+        let (mut heard, mut end) = (None, 0.0);
+        for line in &lines[begin..] {
+            end = line.time;
+            let Some((opcode, psn)) = line.packet else { continue };
+            let is_theirs = line.from == guest;
+            let (sender, other) = if is_theirs { (&mut theirs, &mut ours) } else { (&mut ours, &mut theirs) };
+            if is_theirs {
+                heard = Some(line.time);
+            }
+            match opcode {
+                "ACKNOWLEDGE" if line.is_ack => other.acknowledge(psn, line.time),
+                "ACKNOWLEDGE" => {}
+                _ => sender.send(psn, line.time),
+            }
+        }
+        if let (Some((psn, _)), Some(heard)) = (theirs.owed(), heard)
+            && end - heard >= SILENCE
+        {
+            return Some(Self::Repeats { psn, silent: end - heard });
+        }
+        let gave_up = lines[begin..].iter().find(|line| line.is_closing && line.from != guest)?.time;
+        let (psn, first) = ours.last?;
+        let (acknowledged, at) = ours.acknowledged?;
+        (acknowledged == psn && at > gave_up).then_some(Self::Late { psn, after: at - first })
+    }
+}
+
+/// What one end sent, and how far it is acknowledged.
+#[derive(Default)]
+struct Sent {
+    /// The last PSN, and when it was sent first.
+    last: Option<(Psn, f64)>,
+    /// The last PSN that was acknowledged, and when that was first.
+    acknowledged: Option<(Psn, f64)>,
+}
+
+impl Sent {
+    fn send(&mut self, psn: Psn, time: f64) {
+        advance(&mut self.last, psn, time);
+    }
+
+    fn acknowledge(&mut self, psn: Psn, time: f64) {
+        advance(&mut self.acknowledged, psn, time);
+    }
+
+    /// The last packet, if it is not acknowledged.
+    fn owed(&self) -> Option<(Psn, f64)> {
+        let last = self.last?;
+        let open = self.acknowledged.is_none_or(|(psn, _)| psn.distance(last.0) < 0);
+        open.then_some(last)
+    }
+}
+
+fn advance(place: &mut Option<(Psn, f64)>, psn: Psn, time: f64) {
+    if place.is_none_or(|(last, _)| psn.distance(last) > 0) {
+        *place = Some((psn, time));
+    }
+}
+
+/// What a line of `dump` says, as far as it matters here.
+struct Line<'a> {
+    time: f64,
+    from: &'a str,
+    /// A RoCE packet's opcode and PSN.
+    packet: Option<(&'a str, Psn)>,
+    is_ack: bool,
+    /// A TCP connection begins.
+    is_opening: bool,
+    is_closing: bool,
+}
+
+impl<'a> Line<'a> {
+    fn read(line: &'a str) -> Option<Self> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, time, from, ">", _, protocol, rest @ ..] = &words[..] else { return None };
+        let psn = || rest.iter().find_map(|word| word.strip_prefix("psn=")?.parse().ok()).map(Psn::new);
+        let packet = match *protocol {
+            "RoCE" => Some((*rest.first()?, psn()?)),
+            _ => None,
+        };
+        let has_flag =
+            |flag: &str| *protocol == "TCP" && rest.iter().any(|word| word.split(',').any(|w| w == flag));
+        Some(Self {
+            time: time.parse().ok()?,
+            from,
+            packet,
+            is_ack: rest.contains(&"ack"),
+            is_opening: has_flag("SYN"),
+            is_closing: has_flag("FIN"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GUEST: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
+
+    /// A conversation, after the end of another in which the guest owed something: times and what was sent, `<` by the
+    /// guest, `>` by us.
+    fn judge(packets: &[(f64, &str)]) -> Option<Excuse> {
+        let before = [(0.0, "<RoCE SEND_ONLY psn=900 len=1"), (1.0, ">TCP 2 > 1 SYN seq=1")];
+        let mut lines = String::new();
+        for (number, (time, packet)) in before.iter().chain(packets).enumerate() {
+            let (from, to) = if packet.starts_with('<') { (1, 2) } else { (2, 1) };
+            lines +=
+                &format!("{number:5} {time:11.6} 10.9.0.{from} > 10.9.0.{to} {} icrc ok\n", &packet[1..]);
+        }
+        Excuse::in_lines(&lines, GUEST)
+    }
+
+    #[test]
+    fn a_packet_that_is_owed_again_and_long_silence_are_an_excuse() {
+        let mut packets = vec![
+            (2.0, "<RoCE SEND_LAST psn=16777215 len=1 ackreq qp=0x000080"),
+            (2.1, ">RoCE ACKNOWLEDGE psn=16777215 ack msn=1 qp=0x000011"),
+            (2.2, "<RoCE SEND_FIRST psn=0 len=1024 qp=0x000080"),
+            (2.3, ">RoCE ACKNOWLEDGE psn=16777215 ack msn=1 qp=0x000011"),
+            (22.3, ">TCP 2 > 1 FIN,ACK seq=7"),
+        ];
+        let silent = 22.3 - 2.2;
+        assert_eq!(judge(&packets), Some(Excuse::Repeats { psn: Psn::new(0), silent }));
+        // If it still repeats, it is alive.
+        packets.insert(4, (20.0, "<RoCE SEND_FIRST psn=0 len=1024 qp=0x000080"));
+        assert_eq!(judge(&packets), None);
+    }
+
+    #[test]
+    fn silence_of_a_guest_that_owes_nothing_is_none() {
+        let packets = [
+            (2.0, "<RoCE SEND_LAST psn=7 len=1 ackreq qp=0x000080"),
+            (2.1, ">RoCE ACKNOWLEDGE psn=7 ack msn=1 qp=0x000011"),
+            (22.3, ">TCP 2 > 1 FIN,ACK seq=7"),
+        ];
+        assert_eq!(judge(&packets), None);
+    }
+
+    #[test]
+    fn a_nak_of_ours_does_not_acknowledge() {
+        let packets = [
+            (2.0, "<RoCE SEND_LAST psn=7 len=1 ackreq qp=0x000080"),
+            (2.1, ">RoCE ACKNOWLEDGE psn=7 nak(psn-sequence) msn=1 qp=0x000011"),
+            (22.3, ">TCP 2 > 1 FIN,ACK seq=7"),
+        ];
+        assert!(matches!(judge(&packets), Some(Excuse::Repeats { .. })));
+    }
+
+    #[test]
+    fn an_acknowledgement_after_we_gave_up_is_an_excuse_and_one_before_is_none() {
+        let mut packets = vec![
+            (2.0, ">RoCE SEND_LAST psn=7 len=1 ackreq qp=0x000011"),
+            (3.0, ">RoCE SEND_LAST psn=7 len=1 ackreq qp=0x000011"),
+            (4.0, ">TCP 2 > 1 FIN,ACK seq=7"),
+            (4.5, "<RoCE ACKNOWLEDGE psn=7 ack msn=1 qp=0x000080"),
+        ];
+        assert_eq!(judge(&packets), Some(Excuse::Late { psn: Psn::new(7), after: 2.5 }));
+        packets.insert(1, (2.5, "<RoCE ACKNOWLEDGE psn=7 ack msn=1 qp=0x000080"));
+        assert_eq!(judge(&packets), None);
+    }
+}

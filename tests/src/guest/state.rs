@@ -1,0 +1,46 @@
+//! What a guest looks like, for the report of a failed test.
+
+use std::time::Duration;
+
+use super::Guest;
+use crate::process::Output;
+
+/// It takes three seconds, and many more in a guest that is short of its processor.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// A guest seen from outside and, if it still takes orders, from inside.
+#[derive(Debug)]
+pub struct GuestState {
+    /// The machine has ended.
+    pub is_over: bool,
+    /// What it printed on its console.
+    pub console: Output,
+    /// What the guest says about itself: counters, processes and where in the kernel they are; `None` if it says nothing.
+    pub inside: Option<String>,
+}
+
+impl Guest {
+    /// Looks at the guest, within a minute, whatever has become of it.
+    pub fn state(&self) -> GuestState {
+        let machine = self.machine.as_ref().expect("the machine is there until the guest is dropped");
+        let ask = || {
+            let job = self.spawn(include_str!("state.sh"), LIMIT);
+            job.within(LIMIT + Duration::from_secs(5));
+            // A slow guest may not come to the end of it; what it has said by then shows that it is alive.
+            Some(job.output_so_far().stdout).filter(|said| !said.is_empty())
+        };
+        let inside = if machine.is_over() { None } else { ask() };
+        GuestState { is_over: machine.is_over(), console: machine.output_so_far(), inside }
+    }
+}
+
+impl std::fmt::Display for GuestState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "{}", if self.is_over { "its machine has ended" } else { "its machine runs" })?;
+        match &self.inside {
+            Some(inside) => write!(f, "{inside}")?,
+            None => writeln!(f, "it does not say how it is")?,
+        }
+        write!(f, "--- its console\n{}", self.console.texts())
+    }
+}

@@ -4,7 +4,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use rdmalab_tests::{Guest, GuestConfig, Lab, Network};
+use rdmalab_tests::{Excuse, Guest, GuestConfig, Lab, Network};
 
 const PORT: u16 = 18600;
 const LIMIT: Duration = Duration::from_secs(60);
@@ -33,4 +33,28 @@ fn two_ends_of_the_peer_script_are_content_with_each_other() {
     }
     let said = listener.stop().unwrap_or_else(|stuck| panic!("{stuck}")).stdout;
     assert_eq!(said.matches(r#""verdict": "ok", "other": "ok""#).count(), 2, "{said}");
+}
+
+#[test]
+fn a_guest_says_how_it_is_and_ends_what_does_not_want_to_end() {
+    let Some(lab) = Lab::ready("harness-state") else { return };
+    let network = Network::new(&lab);
+    let guest =
+        Guest::boot(&network, GuestConfig { name: "guest", ip: Ipv4Addr::new(10, 9, 0, 1), mtu: 4200 });
+    let deaf = guest.spawn("trap '' TERM; exec sleep 1000", LIMIT);
+    let state = guest.state();
+    let inside = state.inside.as_deref().unwrap_or_else(|| panic!("{state}"));
+    for part in ["sent_pkts", "sleep", "last words", "two seconds later"] {
+        assert!(inside.contains(part), "{part:?} is not in: {state}");
+    }
+    assert_eq!(Excuse::in_guest(&state, None), None);
+    let ended = deaf.stop().unwrap_or_else(|stuck| panic!("{stuck}\n{}", guest.state()));
+    assert!(!ended.success(), "{ended}");
+
+    // Powered off at once, by the kernel: an end like that of a kernel that has failed.
+    let never = guest.spawn("echo o >/proc/sysrq-trigger; exec sleep 1000", LIMIT);
+    assert!(never.within(Duration::from_secs(10)).is_none());
+    let state = guest.state();
+    assert!(state.is_over, "{state}");
+    assert_eq!(Excuse::in_guest(&state, None), Some(Excuse::Dead));
 }

@@ -36,11 +36,16 @@ fn two_ends_of_the_peer_script_are_content_with_each_other() {
 }
 
 #[test]
-fn a_guest_says_how_it_is_and_ends_what_does_not_want_to_end() {
+fn a_guest_does_many_things_at_once_and_says_how_it_is_to_its_end() {
     let Some(lab) = Lab::ready("harness-state") else { return };
     let network = Network::new(&lab);
     let guest =
         Guest::boot(&network, GuestConfig { name: "guest", ip: Ipv4Addr::new(10, 9, 0, 1), mtu: 4200 });
+    let many: Vec<_> =
+        (0..10).map(|number| (number, guest.spawn(&format!("echo {number}"), LIMIT))).collect();
+    for (number, job) in many {
+        assert_eq!(job.wait().stdout, format!("{number}\n"));
+    }
     let deaf = guest.spawn("trap '' TERM; exec sleep 1000", LIMIT);
     let state = guest.state();
     let inside = state.inside.as_deref().unwrap_or_else(|| panic!("{state}"));

@@ -35,7 +35,8 @@ end_early() {
 }
 
 exec 8</dev/ttyS1
-stty raw -echo 115200 <&8
+# Line by line: of a terminal, bash would else read ahead, and a `read` of a job would find what it has.
+stty raw icanon -echo 115200 <&8
 : >ready
 while read -r order name <&8; do
     case $order in

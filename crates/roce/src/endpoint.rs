@@ -209,15 +209,20 @@ impl Endpoint {
         }
         let number = bth.destination;
         let queue_pair = self.queue_pairs.get_mut(number.value()).ok_or(Discard::UnknownQueuePair)?;
-        let kind = opcode.row().ok_or(Discard::Opcode)?.transport;
+        let row = opcode.row().ok_or(Discard::Opcode)?;
         if !queue_pair.state().receives() {
             return Err(Discard::State);
         }
         let settings = queue_pair.settings();
-        if !speaks(settings.kind, kind) {
+        if !speaks(settings.kind, row.transport) {
             return Err(Discard::Opcode);
         }
-        let packet = Packet::parse(datagram.ib).map_err(|_| Discard::Malformed)?;
+        let packet = match Packet::parse(datagram.ib) {
+            Ok(packet) => Some(packet),
+            // A request whose payload cannot be is refused by its responder, if it is one that refuses.
+            Err(error) if row.is_request && error.is_payload_length() => None,
+            Err(_) => return Err(Discard::Malformed),
+        };
         let is_addressed = match &settings.path {
             Some(path) => path.destination == datagram.source && path.source == datagram.destination,
             None => {
@@ -228,9 +233,17 @@ impl Endpoint {
         if !is_addressed {
             return Err(Discard::Address);
         }
-        check_keys(&packet, settings.partition_key, settings.queue_key)?;
+        if !keys_match(bth.partition_key, settings.partition_key) {
+            return Err(Discard::PartitionKey);
+        }
+        if packet.is_some_and(|packet| !has_queue_key(&packet, settings.queue_key)) {
+            return Err(Discard::QueueKey);
+        }
         datagram.verify_icrc().map_err(|_| Discard::Icrc)?;
-        queue_pair.handle(context, now, datagram, &packet, &mut self.port);
+        match packet {
+            Some(packet) => queue_pair.handle(context, now, datagram, &packet, &mut self.port),
+            None => queue_pair.refuse_payload(context, bth.psn, &mut self.port)?,
+        }
         self.settle(number);
         Ok(())
     }
@@ -253,14 +266,14 @@ impl Endpoint {
             let Some(number) = self.groups.member(datagram.destination, place) else { break };
             let Some(queue_pair) = self.queue_pairs.get_mut(number.value()) else { continue };
             let settings = queue_pair.settings();
-            let verdict = if !queue_pair.state().receives() {
-                Err(Discard::State)
+            if !queue_pair.state().receives() {
+                self.port.counters.discard(Discard::State);
+            } else if !keys_match(packet.bth.partition_key, settings.partition_key) {
+                self.port.counters.discard(Discard::PartitionKey);
+            } else if !has_queue_key(&packet, settings.queue_key) {
+                self.port.counters.discard(Discard::QueueKey);
             } else {
-                check_keys(&packet, settings.partition_key, settings.queue_key)
-            };
-            match verdict {
-                Ok(()) => queue_pair.handle(context, now, datagram, &packet, &mut self.port),
-                Err(reason) => self.port.counters.discard(reason),
+                queue_pair.handle(context, now, datagram, &packet, &mut self.port);
             }
             self.settle(number);
         }
@@ -324,14 +337,11 @@ fn keys_match(theirs: PKey, ours: PKey) -> bool {
     theirs.partition() == ours.partition() && (theirs.is_full_member() || ours.is_full_member())
 }
 
-/// The partition key matches, and so does the queue key, if the packet has one.
-fn check_keys(packet: &Packet<'_>, partition: PKey, queue_key: QKey) -> Result<(), Discard> {
-    if !keys_match(packet.bth.partition_key, partition) {
-        return Err(Discard::PartitionKey);
-    }
+/// The queue key of a packet matches, if it has one.
+fn has_queue_key(packet: &Packet<'_>, queue_key: QKey) -> bool {
     match packet.transport {
-        Transport::Ud(deth) if deth.queue_key != queue_key => Err(Discard::QueueKey),
-        _ => Ok(()),
+        Transport::Ud(deth) => deth.queue_key == queue_key,
+        _ => true,
     }
 }
 

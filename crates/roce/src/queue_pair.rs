@@ -278,6 +278,25 @@ impl QueuePair {
         }
     }
 
+    /// Takes a request that is sound but for its payload, of a length that the operation never has. A responder whose
+    /// turn it is says so; by anybody else, and in any other place, it is dropped.
+    pub(crate) fn refuse_payload(
+        &mut self,
+        context: &mut Context,
+        psn: Psn,
+        port: &mut Port,
+    ) -> Result<(), Discard> {
+        let ReceiveHalf::Reliable(responder) = &mut self.receive_half else { return Err(Discard::Malformed) };
+        if !self.state.receives() || !responder.is_due(psn) {
+            return Err(Discard::Malformed);
+        }
+        port.counters.rcvd_pkts += 1;
+        if responder.refuse(context, psn, Fault::INVALID, &mut owner!(self, port)).is_err() {
+            self.enter_error(context, port);
+        }
+        Ok(())
+    }
+
     fn handle_request(
         &mut self,
         context: &mut Context,

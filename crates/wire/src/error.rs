@@ -172,6 +172,12 @@ impl ParseError {
         ParseError { layer, offset, fault: Fault::BadChecksum { expected, found } }
     }
 
+    /// Whether all is sound but the payload, which has a length that the operation never has: any where there should be
+    /// none, or not the only one. Who gets such a request may have to refuse it in words.
+    pub fn is_payload_length(&self) -> bool {
+        self.layer == Layer::Payload && matches!(self.fault, Fault::BadValue { field: "length", .. })
+    }
+
     /// The same error seen from `bytes` further in front: for a parser that handed on a part of its input.
     #[must_use]
     #[inline]

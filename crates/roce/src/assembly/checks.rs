@@ -1,6 +1,6 @@
 //! The checks that a request which may come must pass, each a short function, in the specification's order.
 
-use rdmalab_verbs::{Access, Accessor, CompletionStatus, Context};
+use rdmalab_verbs::{Access, Accessor, CompletionStatus, Context, Invalidation};
 use rdmalab_wire::{AtomicEth, Body, Feth, NakCode, Packet, Position, Reth};
 
 use super::{Assembly, Fault, Message};
@@ -171,7 +171,8 @@ fn flush_access(feth: &Feth) -> Access {
     needed
 }
 
-/// The key gives the right to do this to all of the bytes. Nothing is asked of a key when there are no bytes.
+/// The key gives the right to do this to all of the bytes, or may be invalidated. Nothing is asked of a key when there
+/// are no bytes.
 pub(crate) fn check_key(context: &Context, body: &Body, accessor: &Accessor) -> Result<(), Fault> {
     let access = needed_access(body);
     let (address, key, length) = match body {
@@ -181,6 +182,11 @@ pub(crate) fn check_key(context: &Context, body: &Body, accessor: &Accessor) -> 
         | Body::ReadRequest(reth) => (reth.virtual_address, reth.key, reth.length),
         Body::CompareSwap(atomic) | Body::FetchAdd(atomic) => (atomic.virtual_address, atomic.key, 8),
         Body::AtomicWrite(reth) => (reth.virtual_address, reth.key, 8),
+        Body::SendLastInv(ieth) | Body::SendOnlyInv(ieth) => {
+            return context
+                .check_invalidate(accessor, ieth.key, Invalidation::Remote)
+                .map_err(|_| Fault::ACCESS);
+        }
         Body::Flush(feth, reth) if feth.selectivity == Feth::REGION => {
             return context.check_remote_key(accessor, reth.key, access).map_err(|_| Fault::ACCESS);
         }

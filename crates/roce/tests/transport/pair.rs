@@ -36,7 +36,7 @@ pub struct Pair {
 
 impl Pair {
     pub fn new(setup: &Setup) -> Self {
-        let mut sides = [Side::new(1), Side::new(2)];
+        let mut sides = [Side::new(1, setup), Side::new(2, setup)];
         let peers = [(sides[1].address, sides[1].queue_pair), (sides[0].address, sides[0].queue_pair)];
         for (side, (address, queue_pair)) in sides.iter_mut().zip(peers) {
             side.connect(setup, address, queue_pair);

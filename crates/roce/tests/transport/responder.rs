@@ -1,20 +1,27 @@
 //! What a responder does with the peer's requests, and how it answers. One file for each behaviour.
 
 mod access;
+mod atomic_write;
 mod coalescing;
 mod discards;
 mod duplicates;
 mod events;
+mod fast_regions;
+mod flush;
 mod gaps;
+mod invalidation;
 mod lengths;
 mod message_numbers;
 mod opcodes;
 mod operations;
 mod outstanding_reads;
+mod payloads;
 mod receive_errors;
 mod regions;
 mod replay;
 mod rnr;
+mod window_lives;
+mod windows;
 mod wrap;
 
 use rdmalab_verbs::State;

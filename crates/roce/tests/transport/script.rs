@@ -15,6 +15,7 @@
 //! expect, packet or completion, fails it at its end.
 
 mod expect;
+pub mod keys;
 pub mod packet;
 pub mod work;
 
@@ -22,15 +23,21 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use rdmalab_roce::Counters;
-use rdmalab_verbs::{Attributes, Completion, PostError, SendRequest, State};
-use rdmalab_wire::{Datagram, Ecn, NetworkHeader, Packet, PathMtu, Qpn};
+use rdmalab_verbs::{
+    Attributes, Completion, CompletionStatus, Path, PostError, QueuePairType, SendRequest, Sge,
+    SharedReceiveQueueId, State, Target,
+};
+use rdmalab_wire::{Body, Datagram, Ecn, NetworkHeader, Packet, PathMtu, Qpn, Transport};
 
+pub use crate::script::keys::*;
 pub use crate::script::packet::*;
 pub use crate::script::work::*;
-pub use crate::side::{BASE, MEMORY, Setup, Side};
+pub use crate::side::{BASE, CREDITS, MEMORY, PLAIN, QUEUE_KEY, Setup, Side};
 
 /// The queue pair of the peer that the script plays.
 pub const PEER_QUEUE_PAIR: Qpn = Qpn::new(0x777);
+/// The shared receive queue that requests over XRC name.
+pub const PEER_SHARED_QUEUE: SharedReceiveQueueId = SharedReceiveQueueId::from_number(0x333);
 /// One microsecond and one millisecond on the script's clock.
 pub const MICROSECOND: u64 = 1_000;
 pub const MILLISECOND: u64 = 1_000_000;
@@ -44,6 +51,8 @@ pub struct Script {
     pub side: Side,
     pub now: u64,
     setup: Setup,
+    /// Whom requests are for that do not say it themselves.
+    target: Target,
     /// Sent, and not expected yet.
     sent: VecDeque<Vec<u8>>,
     /// Completions not expected yet.
@@ -67,6 +76,11 @@ impl Script {
         Self::in_state(State::Rts, setup)
     }
 
+    /// In RTS, a queue pair of this kind.
+    pub fn of(kind: QueuePairType) -> Self {
+        Self::with(Setup { kind, ..Setup::default() })
+    }
+
     /// In RTS, all PSNs beginning at `psn`.
     pub fn from_psn(psn: u32) -> Self {
         Self::with(Setup { first_psn: psn, ..Setup::default() })
@@ -79,10 +93,21 @@ impl Script {
 
     /// In any state, reached the shortest way.
     pub fn in_state(state: State, setup: Setup) -> Self {
+        let mut side = Side::new(1, &setup);
+        let target = match setup.kind {
+            QueuePairType::Ud => Target::Datagram {
+                path: side.handle_to(peer()),
+                queue_pair: PEER_QUEUE_PAIR,
+                queue_key: QUEUE_KEY,
+            },
+            QueuePairType::XrcInitiator => Target::Xrc(PEER_SHARED_QUEUE),
+            _ => Target::Connected,
+        };
         let mut script = Self {
-            side: Side::new(1),
+            side,
             now: 0,
             setup,
+            target,
             sent: VecDeque::new(),
             completions: VecDeque::new(),
             last: Vec::new(),
@@ -106,11 +131,19 @@ impl Script {
             State::Rts => vec![init, rtr, rts],
             State::Sqd => vec![init, rtr, rts, to(State::Sqd)],
             State::Err => vec![to(State::Err)],
-            State::Sqe => panic!("an RC queue pair never reaches SQE"),
+            State::Sqe => return self.go_to_sqe(),
         };
         for attributes in way {
             self.modify(attributes);
         }
+    }
+
+    /// A request with a bad element stops the send queue.
+    fn go_to_sqe(&mut self) {
+        self.go_to(State::Rts);
+        let id = self.post(send(1).in_elements(&[Sge { address: BASE, length: 1, key: 0 }]));
+        self.expect_completion(id, CompletionStatus::LocalProtectionError);
+        self.expect_state(State::Sqe);
     }
 
     /// As [`go_to`](Self::go_to), with another beginning.
@@ -146,9 +179,10 @@ impl Script {
         let request = SendRequest {
             id: self.posted,
             operation: work.operation,
+            target: work.target.unwrap_or(self.target),
             elements: &elements,
             flags: work.flags,
-            ..SendRequest::default()
+            inline: work.inline.as_deref(),
         };
         let Side { endpoint, context, queue_pair, .. } = &mut self.side;
         endpoint.post_send(context, *queue_pair, &request)?;
@@ -193,12 +227,28 @@ impl Script {
         }
         let network = NetworkHeader::new(source, destination, 0xc000, 0, Ecn::NotEct, 64).unwrap();
         let Incoming { transport, body, ref payload, .. } = *packet;
+        let transport = transport.unwrap_or_else(|| self.transport(&body));
         let packet = Packet { bth, transport, body, payload };
         let start = network.length();
         let mut bytes = vec![0; start + packet.encoded_length() + 4];
         packet.encode(&mut bytes[start..]).unwrap();
         network.finish(&mut bytes, 1).unwrap();
         bytes
+    }
+
+    /// How the peer of this side's queue pair speaks.
+    fn transport(&self, body: &Body) -> Transport {
+        match self.setup.kind {
+            QueuePairType::Rc => Transport::Rc,
+            QueuePairType::Uc => Transport::Uc,
+            QueuePairType::Ud => deth(QUEUE_KEY, PEER_QUEUE_PAIR),
+            QueuePairType::XrcInitiator | QueuePairType::XrcTarget if body.is_response() => {
+                Transport::Xrc(None)
+            }
+            QueuePairType::XrcInitiator | QueuePairType::XrcTarget => {
+                xrceth(self.side.shared.unwrap_or_default())
+            }
+        }
     }
 
     /// Lets time pass, with everything that falls due on the way.

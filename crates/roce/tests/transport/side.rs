@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use rdmalab_roce::{Batch, Endpoint, EndpointConfig, Profile, QueuePairConfig};
 use rdmalab_verbs::{
-    Access, Attributes, Capabilities, Completion, CompletionQueueId, Context, HeapMemory, Memory, Operation,
-    Path, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest, RemoteAddress, SendFlags,
-    SendRequest, Sge, State,
+    Access, AddressHandleId, AttributeSet, Attributes, Capabilities, Completion, CompletionQueueId, Context,
+    HeapMemory, Memory, Operation, Path, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest,
+    RemoteAddress, SendFlags, SendRequest, Sge, SharedReceiveQueueConfig, SharedReceiveQueueId, State,
+    XrcDomainId, XrcUse, transition,
 };
-use rdmalab_wire::{PathMtu, Psn, Qpn, RKey};
+use rdmalab_wire::{PathMtu, Psn, QKey, Qpn, RKey};
 
 /// Bytes of the region of each side.
 pub const MEMORY: usize = 256 * 1024;
@@ -19,9 +20,18 @@ pub const BASE: u64 = 0x10_0000;
 /// No credits, no migration bit, no ECN, so that what is expected of a packet is what the test is about.
 pub const PLAIN: Profile = Profile { credits: false, migrated: false, ecn_capable: false, ..Profile::SPEC };
 
+/// The queue key of every side's datagrams.
+pub const QUEUE_KEY: QKey = QKey::new(0x1111_1111);
+
+/// Credits are granted and honoured, and nothing else differs.
+pub const CREDITS: Profile = Profile { credits: true, ..PLAIN };
+
 /// How a connection is set up.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
+    pub kind: QueuePairType,
+    /// Receives come from a shared queue. Those of an XRC target always do.
+    pub shared: bool,
     pub mtu: PathMtu,
     pub first_psn: u32,
     pub reads: u8,
@@ -29,11 +39,19 @@ pub struct Setup {
     pub retry_count: u8,
     pub rnr_retry: u8,
     pub access: Access,
+    /// The habits of this side.
+    pub profile: Profile,
+    /// Every send request is reported.
+    pub signals_all: bool,
+    /// Most elements of a request.
+    pub elements: u32,
 }
 
 impl Default for Setup {
     fn default() -> Self {
         Self {
+            kind: QueuePairType::Rc,
+            shared: false,
             mtu: PathMtu::M1024,
             first_psn: 0,
             reads: 4,
@@ -41,11 +59,18 @@ impl Default for Setup {
             retry_count: 7,
             rnr_retry: 7,
             access: Access::FULL,
+            profile: PLAIN,
+            signals_all: false,
+            elements: 4,
         }
     }
 }
 
 pub struct Side {
+    pub kind: QueuePairType,
+    /// Where receives come from, if they are shared.
+    pub shared: Option<SharedReceiveQueueId>,
+    pub xrc_domain: Option<XrcDomainId>,
     pub context: Context,
     pub endpoint: Endpoint,
     pub queue_pair: Qpn,
@@ -64,11 +89,11 @@ pub fn address(n: u8) -> IpAddr {
 
 impl Side {
     /// A side with a queue pair in RESET.
-    pub fn new(n: u8) -> Self {
+    pub fn new(n: u8, setup: &Setup) -> Self {
         let mut context = Context::default();
         let mut endpoint = Endpoint::new(EndpointConfig {
             report_retries: true,
-            profile: PLAIN,
+            profile: setup.profile,
             ..EndpointConfig::new(vec![address(n)], PathMtu::M4096)
         });
         let domain = context.allocate_protection_domain().unwrap();
@@ -78,13 +103,58 @@ impl Side {
         let capabilities = Capabilities {
             max_send_requests: 256,
             max_receive_requests: 256,
+            max_send_elements: setup.elements,
+            max_receive_elements: setup.elements,
             max_inline: 256,
-            ..Capabilities::default()
         };
-        let config = QueuePairConfig::new(QueuePairType::Rc, domain, completions, capabilities);
+        let xrc_domain =
+            (setup.kind == QueuePairType::XrcTarget).then(|| context.allocate_xrc_domain().unwrap());
+        let shared = (setup.shared || xrc_domain.is_some()).then(|| {
+            let config = SharedReceiveQueueConfig {
+                max_requests: 256,
+                max_elements: setup.elements,
+                xrc: xrc_domain.map(|domain| XrcUse { domain, completions }),
+                ..SharedReceiveQueueConfig::default()
+            };
+            context.create_shared_receive_queue(domain, &config).unwrap()
+        });
+        let config = QueuePairConfig {
+            signals_all: setup.signals_all,
+            shared_receive_queue: shared.filter(|_| xrc_domain.is_none()),
+            xrc_domain,
+            ..QueuePairConfig::new(setup.kind, domain, completions, capabilities)
+        };
         let queue_pair = endpoint.create_queue_pair(&mut context, &config).unwrap();
         let batch = Batch::new(64, PathMtu::M4096, 0);
-        Self { context, endpoint, queue_pair, completions, domain, memory, key, address: address(n), batch }
+        Self {
+            kind: setup.kind,
+            shared,
+            xrc_domain,
+            context,
+            endpoint,
+            queue_pair,
+            completions,
+            domain,
+            memory,
+            key,
+            address: address(n),
+            batch,
+        }
+    }
+
+    /// Another queue pair like the first, in RESET.
+    pub fn another_queue_pair(&mut self) -> Qpn {
+        let config = QueuePairConfig {
+            shared_receive_queue: self.shared.filter(|_| self.xrc_domain.is_none()),
+            xrc_domain: self.xrc_domain,
+            ..QueuePairConfig::new(self.kind, self.domain, self.completions, Capabilities::default())
+        };
+        self.endpoint.create_queue_pair(&mut self.context, &config).unwrap()
+    }
+
+    /// A way for datagrams.
+    pub fn handle_to(&mut self, peer: IpAddr) -> AddressHandleId {
+        self.context.create_address_handle(self.domain, Path::new(self.address, peer)).unwrap()
     }
 
     /// Brings the queue pair to RTS, towards a peer.
@@ -94,13 +164,14 @@ impl Side {
         }
     }
 
-    /// The three changes that lead from RESET to RTS.
+    /// The three changes that lead from RESET to RTS, with what the kind of queue pair requires.
     pub fn steps(&self, setup: &Setup, peer: IpAddr, peer_queue_pair: Qpn) -> [Attributes; 3] {
-        [
+        let [init, rtr, rts] = [
             Attributes {
                 state: Some(State::Init),
                 partition_index: Some(0),
                 access: Some(setup.access),
+                queue_key: Some(QUEUE_KEY),
                 ..Attributes::default()
             },
             Attributes {
@@ -122,7 +193,12 @@ impl Side {
                 max_reads: Some(setup.reads),
                 ..Attributes::default()
             },
-        ]
+        ];
+        let only_required = |from, attributes: Attributes| {
+            let to = attributes.state.unwrap();
+            restricted(attributes, transition(self.kind, from, to).unwrap().required)
+        };
+        [only_required(State::Reset, init), only_required(State::Init, rtr), only_required(State::Rtr, rts)]
     }
 
     pub fn sge(&self, offset: usize, length: usize) -> Sge {
@@ -150,6 +226,9 @@ impl Side {
     pub fn receive(&mut self, id: u64, offset: usize, length: usize) -> Result<(), PostError> {
         let elements = [self.sge(offset, length)];
         let request = ReceiveRequest { id, elements: &elements };
+        if let Some(shared) = self.shared {
+            return self.context.post_shared_receive(shared, &request);
+        }
         self.endpoint.post_receive(&mut self.context, self.queue_pair, &request)
     }
 
@@ -183,4 +262,29 @@ impl Side {
         }
         packets
     }
+}
+
+/// The attributes without those outside of a set.
+pub fn restricted(mut all: Attributes, set: AttributeSet) -> Attributes {
+    let mut keep = |one: AttributeSet, clear: fn(&mut Attributes)| {
+        if !set.contains(one) {
+            clear(&mut all);
+        }
+    };
+    keep(AttributeSet::PARTITION, |a| a.partition_index = None);
+    keep(AttributeSet::ACCESS, |a| a.access = None);
+    keep(AttributeSet::QUEUE_KEY, |a| a.queue_key = None);
+    keep(AttributeSet::PATH, |a| a.path = None);
+    keep(AttributeSet::PATH_MTU, |a| a.path_mtu = None);
+    keep(AttributeSet::DESTINATION, |a| a.destination = None);
+    keep(AttributeSet::RECEIVE_PSN, |a| a.receive_psn = None);
+    keep(AttributeSet::SEND_PSN, |a| a.send_psn = None);
+    keep(AttributeSet::MAX_DESTINATION_READS, |a| a.max_destination_reads = None);
+    keep(AttributeSet::MAX_READS, |a| a.max_reads = None);
+    keep(AttributeSet::MIN_RNR_TIMER, |a| a.min_rnr_timer = None);
+    keep(AttributeSet::TIMEOUT, |a| a.timeout = None);
+    keep(AttributeSet::RETRY_COUNT, |a| a.retry_count = None);
+    keep(AttributeSet::RNR_RETRY, |a| a.rnr_retry = None);
+    assert_eq!(all.set(), set & all.set());
+    all
 }

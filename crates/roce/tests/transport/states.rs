@@ -4,14 +4,14 @@ use rdmalab_verbs::{AttributeSet, Attributes, ModifyError, Path, QueuePairType, 
 use rdmalab_wire::{PathMtu, Psn, QKey, Qpn};
 
 use crate::script::*;
-use crate::side::address;
+use crate::side::{address, restricted};
 
 /// States that an RC queue pair can be in.
 const REACHABLE: [State; 6] = [State::Reset, State::Init, State::Rtr, State::Rts, State::Sqd, State::Err];
 
 /// A valid value for each attribute of a set.
 fn attributes(set: AttributeSet) -> Attributes {
-    let mut all = Attributes {
+    let all = Attributes {
         state: None,
         partition_index: Some(0),
         access: Some(rdmalab_verbs::Access::FULL),
@@ -29,25 +29,7 @@ fn attributes(set: AttributeSet) -> Attributes {
         rnr_retry: Some(7),
     };
     assert_eq!(all.set(), AttributeSet::all(), "an attribute without a value here");
-    let mut keep = |one: AttributeSet, clear: fn(&mut Attributes)| {
-        if !set.contains(one) {
-            clear(&mut all);
-        }
-    };
-    keep(AttributeSet::PARTITION, |a| a.partition_index = None);
-    keep(AttributeSet::ACCESS, |a| a.access = None);
-    keep(AttributeSet::QUEUE_KEY, |a| a.queue_key = None);
-    keep(AttributeSet::PATH, |a| a.path = None);
-    keep(AttributeSet::PATH_MTU, |a| a.path_mtu = None);
-    keep(AttributeSet::DESTINATION, |a| a.destination = None);
-    keep(AttributeSet::RECEIVE_PSN, |a| a.receive_psn = None);
-    keep(AttributeSet::SEND_PSN, |a| a.send_psn = None);
-    keep(AttributeSet::MAX_DESTINATION_READS, |a| a.max_destination_reads = None);
-    keep(AttributeSet::MAX_READS, |a| a.max_reads = None);
-    keep(AttributeSet::MIN_RNR_TIMER, |a| a.min_rnr_timer = None);
-    keep(AttributeSet::TIMEOUT, |a| a.timeout = None);
-    keep(AttributeSet::RETRY_COUNT, |a| a.retry_count = None);
-    keep(AttributeSet::RNR_RETRY, |a| a.rnr_retry = None);
+    let all = restricted(all, set);
     assert_eq!(all.set(), set);
     all
 }

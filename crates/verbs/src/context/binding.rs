@@ -94,11 +94,8 @@ impl Context {
         key: RKey,
         by: Invalidation,
     ) -> Result<(), InvalidateFault> {
+        self.check_invalidate(accessor, key, by)?;
         let key = key.value();
-        let access = self.check_invalidation(accessor, key)?;
-        if by == Invalidation::Remote && !access.intersects(Access::REMOTE) {
-            return Err(InvalidateFault::NoRemoteRight);
-        }
         self.unbind(key);
         if let Some(Keyed::Region(region)) = self.keys.get_mut(key) {
             region.use_of = RegionUse::FastFree;
@@ -108,8 +105,22 @@ impl Context {
         Ok(())
     }
 
-    /// Whether a key may be invalidated, and the rights that it gives.
-    fn check_invalidation(&self, accessor: &Accessor, key: Key) -> Result<Access, InvalidateFault> {
+    /// Whether [`invalidate`](Self::invalidate) would do it, for those who have other things to do first.
+    pub fn check_invalidate(
+        &self,
+        accessor: &Accessor,
+        key: RKey,
+        by: Invalidation,
+    ) -> Result<(), InvalidateFault> {
+        let access = self.invalidatable(accessor, key.value())?;
+        if by == Invalidation::Remote && !access.intersects(Access::REMOTE) {
+            return Err(InvalidateFault::NoRemoteRight);
+        }
+        Ok(())
+    }
+
+    /// The rights that a key gives, if it may be invalidated.
+    fn invalidatable(&self, accessor: &Accessor, key: Key) -> Result<Access, InvalidateFault> {
         let keyed = self.keys.get(key).ok_or(InvalidateFault::UnknownKey)?;
         if keyed.protection_domain() != accessor.protection_domain {
             return Err(InvalidateFault::ProtectionDomain);

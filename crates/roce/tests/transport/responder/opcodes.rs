@@ -136,7 +136,7 @@ fn sends_need_no_access_flag_of_the_queue_pair() {
 fn packets_of_another_transport_are_dropped() {
     let mut t = Script::new();
     t.receive(10);
-    t.deliver(Incoming { transport: Transport::Uc, ..send_only(0, 8) });
+    t.deliver(send_only(0, 8).over(Transport::Uc));
     t.expect_discard(Discard::Opcode);
     t.expect_state(State::Rts);
     t.expect_nothing();

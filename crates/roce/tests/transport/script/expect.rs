@@ -86,6 +86,12 @@ impl Script {
         }
     }
 
+    /// Takes all completions that are there, whatever they say.
+    pub fn take_completions(&mut self) -> Vec<Completion> {
+        self.poll();
+        self.completions.drain(..).collect()
+    }
+
     #[track_caller]
     pub fn expect_no_completion(&mut self) {
         self.poll();

@@ -1,8 +1,9 @@
 //! Packets that the peer of a script sends: a constructor per opcode, and what may be changed about them.
 
+use rdmalab_verbs::SharedReceiveQueueId;
 use rdmalab_wire::{
-    Aeth, AtomicAckEth, AtomicEth, Body, Bth, ImmDt, Msn, NakCode, PKey, Psn, Qpn, RKey, Reth, Syndrome,
-    Transport,
+    Aeth, AtomicAckEth, AtomicEth, Body, Bth, Deth, Feth, Ieth, ImmDt, Msn, NakCode, PKey, Psn, QKey, Qpn,
+    RKey, Reth, Syndrome, Transport, Xrceth,
 };
 
 use crate::side::BASE;
@@ -14,7 +15,8 @@ pub const KEY: RKey = RKey::new(0x1000);
 #[derive(Clone, Debug)]
 pub struct Incoming {
     pub bth: Bth,
-    pub transport: Transport,
+    /// By itself, that of the side's queue pair.
+    pub transport: Option<Transport>,
     pub body: Body,
     pub payload: Vec<u8>,
 }
@@ -26,7 +28,17 @@ pub fn pattern(psn: u32, length: usize) -> Vec<u8> {
 
 pub fn packet(psn: u32, body: Body) -> Incoming {
     let bth = Bth::new(Qpn::default(), Psn::new(psn));
-    Incoming { bth, transport: Transport::Rc, body, payload: Vec::new() }
+    Incoming { bth, transport: None, body, payload: Vec::new() }
+}
+
+/// The transport of datagrams.
+pub fn deth(queue_key: QKey, source: Qpn) -> Transport {
+    Transport::Ud(Deth { queue_key, reserved: 0, source })
+}
+
+/// The transport of requests over XRC.
+pub fn xrceth(queue: SharedReceiveQueueId) -> Transport {
+    Transport::Xrc(Some(Xrceth { reserved: 0, shared_receive_queue: queue.number() }))
 }
 
 fn with_payload(psn: u32, body: Body, length: usize) -> Incoming {
@@ -41,6 +53,12 @@ impl Incoming {
 
     pub fn solicited(mut self) -> Self {
         self.bth.solicited = true;
+        self
+    }
+
+    /// Over this transport, whatever the side's queue pair is.
+    pub fn over(mut self, transport: Transport) -> Self {
+        self.transport = Some(transport);
         self
     }
 
@@ -87,6 +105,8 @@ impl Incoming {
             Body::WriteFirst(reth)
             | Body::WriteOnly(reth)
             | Body::WriteOnlyImm(reth, _)
+            | Body::AtomicWrite(reth)
+            | Body::Flush(_, reth)
             | Body::ReadRequest(reth) => reth.key = RKey::new(key),
             Body::CompareSwap(atomic) | Body::FetchAdd(atomic) => atomic.key = RKey::new(key),
             body => panic!("{body:?} has no key"),
@@ -100,6 +120,8 @@ impl Incoming {
             Body::WriteFirst(reth)
             | Body::WriteOnly(reth)
             | Body::WriteOnlyImm(reth, _)
+            | Body::AtomicWrite(reth)
+            | Body::Flush(_, reth)
             | Body::ReadRequest(reth) => reth.virtual_address = address,
             Body::CompareSwap(atomic) | Body::FetchAdd(atomic) => atomic.virtual_address = address,
             body => panic!("{body:?} has no address"),
@@ -221,4 +243,29 @@ pub fn fetch_add_request(psn: u32, offset: usize, add: u64) -> Incoming {
     let virtual_address = BASE + offset as u64;
     let atomic = AtomicEth { virtual_address, key: KEY, swap_or_add: add, compare: 0 };
     packet(psn, Body::FetchAdd(atomic)).ackreq()
+}
+
+pub fn send_last_inv(psn: u32, length: usize, key: u32) -> Incoming {
+    with_payload(psn, Body::SendLastInv(Ieth { key: RKey::new(key) }), length).ackreq()
+}
+
+pub fn send_only_inv(psn: u32, length: usize, key: u32) -> Incoming {
+    with_payload(psn, Body::SendOnlyInv(Ieth { key: RKey::new(key) }), length).ackreq()
+}
+
+/// A FLUSH of bytes of this side's region; `placement` has the bits of the header.
+pub fn flush_request(psn: u32, offset: usize, length: u32, placement: u8) -> Incoming {
+    let feth = Feth { reserved: 0, selectivity: Feth::RANGE, placement };
+    packet(psn, Body::Flush(feth, reth(offset, length))).ackreq()
+}
+
+/// A FLUSH of all that this side's key gives access to.
+pub fn flush_region_request(psn: u32, placement: u8) -> Incoming {
+    let feth = Feth { reserved: 0, selectivity: Feth::REGION, placement };
+    packet(psn, Body::Flush(feth, Reth { virtual_address: 0, key: KEY, length: 0 })).ackreq()
+}
+
+/// An ATOMIC WRITE of eight bytes.
+pub fn atomic_write_request(psn: u32, offset: usize, value: u64) -> Incoming {
+    packet(psn, Body::AtomicWrite(reth(offset, 8))).payload(&value.to_ne_bytes()).ackreq()
 }

@@ -1,6 +1,6 @@
 //! Work requests that a script posts.
 
-use rdmalab_verbs::{Operation, RemoteAddress, SendFlags, Sge};
+use rdmalab_verbs::{Operation, Placement, RemoteAddress, Selectivity, SendFlags, Sge, Target};
 use rdmalab_wire::{ImmDt, RKey};
 
 use crate::side::Side;
@@ -13,13 +13,24 @@ pub const REMOTE: RemoteAddress = RemoteAddress { address: 0x20_0000, key: RKey:
 pub struct Work {
     pub operation: Operation,
     pub flags: SendFlags,
+    /// By itself, the script's peer.
+    pub target: Option<Target>,
+    pub inline: Option<Vec<u8>>,
     offset: usize,
     length: usize,
     elements: Option<Vec<Sge>>,
 }
 
-fn work(operation: Operation, length: usize) -> Work {
-    Work { operation, flags: SendFlags::SIGNALED, offset: 0, length, elements: None }
+pub(super) fn work(operation: Operation, length: usize) -> Work {
+    Work {
+        operation,
+        flags: SendFlags::SIGNALED,
+        target: None,
+        inline: None,
+        offset: 0,
+        length,
+        elements: None,
+    }
 }
 
 pub fn send(length: usize) -> Work {
@@ -50,6 +61,25 @@ pub fn fetch_add(add: u64) -> Work {
     work(Operation::FetchAndAdd { remote: REMOTE, add }, 8)
 }
 
+/// A SEND that ends a key of the peer.
+pub fn send_inv(length: usize, key: u32) -> Work {
+    work(Operation::SendWithInvalidate(RKey::new(key)), length)
+}
+
+/// A FLUSH of so many of the peer's bytes.
+pub fn flush(length: u32, placement: Placement) -> Work {
+    work(Operation::Flush { remote: REMOTE, length, placement, selectivity: Selectivity::Range }, 0)
+}
+
+/// A FLUSH of the peer's whole region.
+pub fn flush_region(placement: Placement) -> Work {
+    work(Operation::Flush { remote: REMOTE, length: 0, placement, selectivity: Selectivity::Region }, 0)
+}
+
+pub fn atomic_write(value: u64) -> Work {
+    work(Operation::AtomicWrite { remote: REMOTE, value: value.to_ne_bytes() }, 0)
+}
+
 impl Work {
     /// Success is not told.
     pub fn unsignaled(mut self) -> Self {
@@ -68,6 +98,18 @@ impl Work {
         self
     }
 
+    /// For somebody else than the script's peer.
+    pub fn to(mut self, target: Target) -> Self {
+        self.target = Some(target);
+        self
+    }
+
+    /// With bytes that go into the request, in place of elements.
+    pub fn inline(mut self, bytes: &[u8]) -> Self {
+        (self.inline, self.elements) = (Some(bytes.to_vec()), Some(Vec::new()));
+        self
+    }
+
     /// Elsewhere in this side's region.
     pub fn at(mut self, offset: usize) -> Self {
         self.offset = offset;
@@ -81,6 +123,10 @@ impl Work {
     }
 
     pub(super) fn elements(&self, side: &Side) -> Vec<Sge> {
-        self.elements.clone().unwrap_or_else(|| vec![side.sge(self.offset, self.length)])
+        let usual = || match self.operation.is_without_elements() {
+            true => vec![],
+            false => vec![side.sge(self.offset, self.length)],
+        };
+        self.elements.clone().unwrap_or_else(usual)
     }
 }

@@ -2,7 +2,6 @@
 
 mod both_ways;
 mod creation;
-mod flows;
 mod headers;
 mod longest_messages;
 mod model;

@@ -151,7 +151,8 @@ impl Operation {
     /// wherever a key could be of use to the peer.
     pub fn supported_by(&self, kind: QueuePairType) -> bool {
         match kind {
-            QueuePairType::Rc | QueuePairType::XrcInitiator => true,
+            QueuePairType::Rc => true,
+            QueuePairType::XrcInitiator => !matches!(self, Self::Flush { .. } | Self::AtomicWrite { .. }),
             QueuePairType::Uc => {
                 self.is_local()
                     || matches!(

@@ -31,14 +31,8 @@ fn all() -> Vec<(Operation, &'static str, &'static str, &'static str, Completion
         (Operation::RdmaRead(remote), "RDMA_READ", "RC XRC_INI", "r", Kind::RdmaRead),
         (compare, "ATOMIC_CMP_AND_SWP", "RC XRC_INI", "ar", Kind::CompareAndSwap),
         (add, "ATOMIC_FETCH_AND_ADD", "RC XRC_INI", "ar", Kind::FetchAndAdd),
-        (flush, "FLUSH", "RC XRC_INI", "ro", Kind::Flush),
-        (
-            Operation::AtomicWrite { remote, value: [0; 8] },
-            "ATOMIC_WRITE",
-            "RC XRC_INI",
-            "ro",
-            Kind::AtomicWrite,
-        ),
+        (flush, "FLUSH", "RC", "ro", Kind::Flush),
+        (Operation::AtomicWrite { remote, value: [0; 8] }, "ATOMIC_WRITE", "RC", "ro", Kind::AtomicWrite),
         (Operation::LocalInvalidate(RKey::new(1)), "LOCAL_INV", "RC UC XRC_INI", "lo", Kind::LocalInvalidate),
         (Operation::BindWindow(WindowBinding::default()), "BIND_MW", "RC UC XRC_INI", "lo", Kind::BindWindow),
         (

@@ -1,0 +1,310 @@
+//! One end of a connection: an endpoint, memory, and the queue pairs of one transport service.
+//!
+//! Over RC and UC one queue pair does both directions; over XRC an initiator asks and a target answers, and receives
+//! lie in a shared queue.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use rdmalab_roce::{Batch, Endpoint, EndpointConfig, Profile, QueuePairConfig};
+use rdmalab_verbs::{
+    Access, Attributes, Capabilities, Completion, CompletionQueueId, Context, HeapMemory, Memory, Operation,
+    Path, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest, RemoteAddress, SendFlags,
+    SendRequest, Sge, SharedReceiveQueueConfig, SharedReceiveQueueId, State, Target, WindowType, XrcUse,
+};
+use rdmalab_wire::{PathMtu, Psn, Qpn, RKey};
+
+/// Where the region begins, on both sides.
+pub const BASE: u64 = 0x10_0000;
+
+/// No credits, no migration bit, no ECN.
+pub const PLAIN: Profile = Profile { credits: false, migrated: false, ecn_capable: false, ..Profile::SPEC };
+
+/// The transport service of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    Rc,
+    Uc,
+    Xrc,
+}
+
+/// How a connection is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    pub service: Service,
+    pub profile: Profile,
+    pub mtu: PathMtu,
+    pub first_psn: u32,
+    pub reads: u8,
+    pub timeout: u8,
+    pub retry_count: u8,
+    pub rnr_retry: u8,
+    /// Receives come from a shared queue. Over XRC they always do.
+    pub shares_receives: bool,
+    /// Bytes of each peer's memory.
+    pub memory: usize,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            service: Service::Rc,
+            profile: PLAIN,
+            mtu: PathMtu::M1024,
+            first_psn: 0,
+            reads: 4,
+            timeout: 14,
+            retry_count: 7,
+            rnr_retry: 7,
+            shares_receives: false,
+            memory: 256 * 1024,
+        }
+    }
+}
+
+/// What a key of a peer stands for. Keys of windows and of fast regions have the consumer's number in their low 8 bits,
+/// with which they were bound or registered last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// All of the memory, always.
+    Region,
+    /// A window of type 1.
+    WindowOne(u8),
+    /// A window of type 2.
+    WindowTwo(u8),
+    /// A region that is registered fast.
+    Fast(u8),
+}
+
+pub struct Peer {
+    pub context: Context,
+    pub endpoint: Endpoint,
+    /// Posts requests.
+    pub sender: Qpn,
+    /// Takes those of the peer. The same, but over XRC.
+    pub receiver: Qpn,
+    /// Where receives come from, if not from the queue pair's own queue.
+    pub shared: Option<SharedReceiveQueueId>,
+    /// The shared receive queue of the other, which requests over XRC name.
+    pub target: Target,
+    pub completions: CompletionQueueId,
+    pub domain: ProtectionDomainId,
+    pub memory: Arc<HeapMemory>,
+    pub key: u32,
+    pub window_one: RKey,
+    pub window_two: RKey,
+    pub fast: u32,
+    pub address: IpAddr,
+    batch: Batch,
+    /// What the last call of [`fill_batch`](Self::fill_batch) found.
+    pub packets: Vec<Vec<u8>>,
+}
+
+/// The address of peer `n`.
+fn address(n: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(10, 0, 0, n))
+}
+
+impl Peer {
+    /// A peer with queue pairs in RESET.
+    pub fn new(n: u8, setup: &Setup) -> Self {
+        let mut context = Context::default();
+        let mut endpoint = Endpoint::new(EndpointConfig {
+            report_retries: true,
+            profile: setup.profile,
+            ..EndpointConfig::new(vec![address(n)], PathMtu::M4096)
+        });
+        let domain = context.allocate_protection_domain().unwrap();
+        let completions = context.create_completion_queue(1024).unwrap();
+        let memory = Arc::new(HeapMemory::new(setup.memory));
+        let key = context.register(domain, BASE, memory.clone(), Access::FULL).unwrap();
+        let capabilities = Capabilities {
+            max_send_requests: 128,
+            max_receive_requests: 128,
+            max_inline: 64,
+            ..Capabilities::default()
+        };
+        let is_xrc = setup.service == Service::Xrc;
+        let xrc_domain = is_xrc.then(|| context.allocate_xrc_domain().unwrap());
+        let shared = (setup.shares_receives || is_xrc).then(|| {
+            let xrc = xrc_domain.map(|domain| XrcUse { domain, completions });
+            let config = SharedReceiveQueueConfig { xrc, ..SharedReceiveQueueConfig::default() };
+            context.create_shared_receive_queue(domain, &config).unwrap()
+        });
+        let mut create = |kind| {
+            let config = QueuePairConfig {
+                shared_receive_queue: shared.filter(|_| !is_xrc),
+                xrc_domain: xrc_domain.filter(|_| kind == QueuePairType::XrcTarget),
+                ..QueuePairConfig::new(kind, domain, completions, capabilities)
+            };
+            endpoint.create_queue_pair(&mut context, &config).unwrap()
+        };
+        let (sender, receiver) = match setup.service {
+            Service::Xrc => (create(QueuePairType::XrcInitiator), create(QueuePairType::XrcTarget)),
+            service => {
+                let kind = if service == Service::Uc { QueuePairType::Uc } else { QueuePairType::Rc };
+                let both = create(kind);
+                (both, both)
+            }
+        };
+        let window_one = context.allocate_window(domain, WindowType::One).unwrap();
+        let window_two = context.allocate_window(domain, WindowType::Two).unwrap();
+        let fast = context.allocate_fast_region(domain, memory.clone()).unwrap();
+        Self {
+            context,
+            endpoint,
+            sender,
+            receiver,
+            shared,
+            target: Target::Connected,
+            completions,
+            domain,
+            memory,
+            key,
+            window_one,
+            window_two,
+            fast,
+            address: address(n),
+            batch: Batch::new(16, setup.mtu, 0),
+            packets: Vec::new(),
+        }
+    }
+
+    /// Brings the queue pairs to RTS, towards the other's.
+    pub fn connect(&mut self, setup: &Setup, other: &Peer) {
+        if setup.service == Service::Xrc {
+            self.target = other.shared.map_or(Target::Connected, Target::Xrc);
+            self.raise(setup, QueuePairType::XrcInitiator, self.sender, other, other.receiver);
+            self.raise(setup, QueuePairType::XrcTarget, self.receiver, other, other.sender);
+        } else {
+            let kind = if setup.service == Service::Uc { QueuePairType::Uc } else { QueuePairType::Rc };
+            self.raise(setup, kind, self.sender, other, other.receiver);
+        }
+    }
+
+    fn raise(&mut self, setup: &Setup, kind: QueuePairType, queue_pair: Qpn, other: &Peer, destination: Qpn) {
+        let (answers, asks) = match kind {
+            QueuePairType::Rc => (true, true),
+            QueuePairType::XrcInitiator => (false, true),
+            QueuePairType::XrcTarget => (true, false),
+            _ => (false, false),
+        };
+        let psn = Some(Psn::new(setup.first_psn));
+        let steps = [
+            Attributes {
+                state: Some(State::Init),
+                partition_index: Some(0),
+                access: Some(Access::FULL),
+                ..Attributes::default()
+            },
+            Attributes {
+                state: Some(State::Rtr),
+                path: Some(Path::new(self.address, other.address)),
+                path_mtu: Some(setup.mtu),
+                destination: Some(destination),
+                receive_psn: psn,
+                max_destination_reads: answers.then_some(setup.reads),
+                min_rnr_timer: answers.then_some(12),
+                ..Attributes::default()
+            },
+            Attributes {
+                state: Some(State::Rts),
+                timeout: (asks || answers).then_some(setup.timeout),
+                retry_count: asks.then_some(setup.retry_count),
+                rnr_retry: asks.then_some(setup.rnr_retry),
+                send_psn: psn,
+                max_reads: asks.then_some(setup.reads),
+                ..Attributes::default()
+            },
+        ];
+        for attributes in &steps {
+            self.endpoint.modify(&mut self.context, queue_pair, attributes).unwrap();
+        }
+    }
+
+    pub fn sge(&self, offset: usize, length: usize) -> Sge {
+        Sge { address: BASE + offset as u64, length: length as u32, key: self.key }
+    }
+
+    /// Posts a request with these elements.
+    pub fn post_elements(
+        &mut self,
+        id: u64,
+        operation: Operation,
+        elements: &[Sge],
+        flags: SendFlags,
+    ) -> Result<(), PostError> {
+        let target = if operation.is_local() { Target::Connected } else { self.target };
+        let request = SendRequest { id, operation, target, elements, inline: None, flags };
+        self.endpoint.post_send(&mut self.context, self.sender, &request)
+    }
+
+    /// Posts a signaled request.
+    pub fn post(
+        &mut self,
+        id: u64,
+        operation: Operation,
+        offset: usize,
+        length: usize,
+    ) -> Result<(), PostError> {
+        let element = [self.sge(offset, length)];
+        let elements = if operation.is_without_elements() { &[][..] } else { &element };
+        self.post_elements(id, operation, elements, SendFlags::SIGNALED)
+    }
+
+    /// Posts a receive with these elements.
+    pub fn receive_elements(&mut self, id: u64, elements: &[Sge]) -> Result<(), PostError> {
+        let request = ReceiveRequest { id, elements };
+        match self.shared {
+            Some(shared) => self.context.post_shared_receive(shared, &request),
+            None => self.endpoint.post_receive(&mut self.context, self.receiver, &request),
+        }
+    }
+
+    pub fn receive(&mut self, id: u64, offset: usize, length: usize) -> Result<(), PostError> {
+        self.receive_elements(id, &[self.sge(offset, length)])
+    }
+
+    /// The key of a door.
+    pub fn key_of(&self, door: Door) -> RKey {
+        let numbered = |key: u32, number: u8| RKey::new(key & !0xff | u32::from(number));
+        match door {
+            Door::Region => RKey::new(self.key),
+            Door::WindowOne(number) => numbered(self.window_one.value(), number),
+            Door::WindowTwo(number) => numbered(self.window_two.value(), number),
+            Door::Fast(number) => numbered(self.fast, number),
+        }
+    }
+
+    /// A place in this peer's memory, for the other.
+    pub fn remote(&self, door: Door, offset: usize) -> RemoteAddress {
+        RemoteAddress { address: BASE + offset as u64, key: self.key_of(door) }
+    }
+
+    pub fn state(&self, queue_pair: Qpn) -> State {
+        self.endpoint.state(queue_pair).unwrap()
+    }
+
+    pub fn set_state(&mut self, queue_pair: Qpn, state: State) {
+        let attributes = Attributes { state: Some(state), ..Attributes::default() };
+        self.endpoint.modify(&mut self.context, queue_pair, &attributes).unwrap();
+    }
+
+    pub fn bytes(&self, offset: usize, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        self.memory.read(offset, &mut bytes).unwrap();
+        bytes
+    }
+
+    pub fn completions(&mut self) -> Vec<Completion> {
+        std::iter::from_fn(|| self.context.poll_completion(self.completions)).collect()
+    }
+
+    /// Takes one batch of packets out.
+    pub fn fill_batch(&mut self, now: u64) {
+        self.batch.clear();
+        self.endpoint.poll(&mut self.context, now, &mut self.batch);
+        self.packets.clear();
+        self.packets.extend(self.batch.packets().map(<[u8]>::to_vec));
+    }
+}

@@ -212,6 +212,7 @@ impl Requester {
     fn start_flight(&mut self, work: &SendWork, packets: u32) {
         if packets > 0 {
             self.started = self.started.next();
+            self.credit.start(&work.operation, self.started);
         }
         let first = self.next_psn;
         self.flights.push_back(Flight { first, packets, number: self.started, received: 0, requested: 0 });

@@ -17,6 +17,7 @@ impl Requester {
     ) {
         if let Some(flight) = self.flights.pop_front() {
             self.unacknowledged = flight.first.add(flight.packets);
+            self.credit.complete(flight.number);
             self.cursor = match self.cursor.place {
                 0 => Cursor::default(),
                 place => Cursor { place: place - 1, packet: self.cursor.packet },

@@ -34,7 +34,10 @@ impl Requester {
             && (-1..self.sent_end.distance(self.unacknowledged)).contains(&psn.distance(self.unacknowledged))
         {
             // One that acknowledges nothing new may still bring credits.
-            self.credit.note(*msn, *credits);
+            let brings_credits = self.credit.note(*msn, *credits);
+            if brings_credits && psn.next() == self.unacknowledged {
+                return Ok(());
+            }
         }
         if psn.distance(self.unacknowledged) < 0 || psn.distance(self.sent_end) >= 0 {
             owner.counters.discard(Discard::UnexpectedResponse);

@@ -4,6 +4,7 @@ mod ack_requests;
 mod acknowledgements;
 mod atomic_writes;
 mod bad_responses;
+mod credits;
 mod drain;
 mod empty_messages;
 mod failing_local_work;

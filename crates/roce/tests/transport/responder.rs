@@ -3,6 +3,7 @@
 mod access;
 mod atomic_write;
 mod coalescing;
+mod credits;
 mod discards;
 mod duplicates;
 mod events;

@@ -24,7 +24,7 @@ use std::net::IpAddr;
 
 use rdmalab_roce::Counters;
 use rdmalab_verbs::{
-    Attributes, Completion, CompletionStatus, Path, PostError, QueuePairType, SendRequest, Sge,
+    Attributes, Completion, CompletionStatus, PostError, QueuePairType, SendRequest, Sge,
     SharedReceiveQueueId, State, Target,
 };
 use rdmalab_wire::{Body, Datagram, Ecn, NetworkHeader, Packet, PathMtu, Qpn, Transport};
@@ -32,7 +32,7 @@ use rdmalab_wire::{Body, Datagram, Ecn, NetworkHeader, Packet, PathMtu, Qpn, Tra
 pub use crate::script::keys::*;
 pub use crate::script::packet::*;
 pub use crate::script::work::*;
-pub use crate::side::{BASE, CREDITS, MEMORY, PLAIN, QUEUE_KEY, Setup, Side};
+pub use crate::side::{BASE, CREDITS, MEMORY, QUEUE_KEY, Setup, Side};
 
 /// The queue pair of the peer that the script plays.
 pub const PEER_QUEUE_PAIR: Qpn = Qpn::new(0x777);

@@ -195,22 +195,13 @@ impl QueuePair {
             State::Reset | State::Init | State::Rtr => return Err(PostError::WrongState(self.state)),
             State::Rts | State::Sqd | State::Sqe | State::Err => {}
         }
-        let kind = self.settings.kind;
-        if !request.operation.supported_by(kind) {
-            return Err(PostError::NotSupported { operation: request.operation.name(), kind });
-        }
-        let fits = match (kind, request.target) {
-            (QueuePairType::Ud, Target::Datagram { path, .. }) => {
-                let handle = context.address_handle(path).ok_or(PostError::NoSuchAddressHandle)?;
-                port.addresses.contains(&handle.path.source)
-                    && handle.protection_domain == self.settings.protection_domain
-            }
-            (QueuePairType::XrcInitiator, Target::Xrc(_)) => true,
-            (QueuePairType::Rc | QueuePairType::Uc, Target::Connected) => true,
-            _ => request.operation.is_local() && request.target == Target::Connected,
-        };
-        if !fits {
-            return Err(PostError::WrongTarget(kind));
+        request.check(self.settings.kind)?;
+        if let Target::Datagram { path, .. } = request.target {
+            context
+                .address_handle(path)
+                .filter(|handle| handle.protection_domain == self.settings.protection_domain)
+                .filter(|handle| port.addresses.contains(&handle.path.source))
+                .ok_or(PostError::NoSuchAddressHandle)?;
         }
         self.send_half.post(request, &self.settings)?;
         if matches!(self.state, State::Sqe | State::Err) {

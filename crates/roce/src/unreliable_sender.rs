@@ -4,7 +4,7 @@
 //! Nothing is ever sent again and nothing is awaited, so there are no timers. An error of a request stops the queue
 //! (the queue pair goes to SQE); requests before it are done, those behind it are flushed.
 
-use rdmalab_verbs::{CompletionStatus, Context, PostError, SendQueue, SendRequest, Target};
+use rdmalab_verbs::{Access, CompletionStatus, Context, PostError, SendQueue, SendRequest, Target};
 use rdmalab_wire::{Bth, Deth, NetworkHeader, Psn, QKey, Qpn, Transport};
 
 use crate::outlet::Outlet;
@@ -58,13 +58,19 @@ impl UnreliableSender {
         owner: &mut Owner<'_>,
         outlet: &mut Outlet<'_>,
     ) -> Result<(), CompletionStatus> {
-        let Some((work, _)) = self.queue.get(0) else { return Ok(()) };
+        let Some((work, elements)) = self.queue.get(0) else { return Ok(()) };
         if work.operation.is_local() {
             carry_out(&work.operation, context, owner)?;
             self.end(context, owner.number, owner.settings, CompletionStatus::Success);
             return Ok(());
         }
         let settings = owner.settings;
+        if self.sent == 0 {
+            // Of a message that cannot be sent whole, nothing is.
+            context
+                .check_local(settings.protection_domain, elements, Access::empty())
+                .map_err(|_| CompletionStatus::LocalProtectionError)?;
+        }
         let packets = segment::packets(&work, settings.mtu);
         let segment = segment::segment(&work, settings.mtu, self.sent, packets);
         match work.target {

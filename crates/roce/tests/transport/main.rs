@@ -11,3 +11,4 @@ mod responder;
 mod script;
 mod side;
 mod states;
+mod uc;

@@ -58,7 +58,8 @@ pub enum PostError {
     },
     /// The target is not one for a queue pair of this kind.
     WrongTarget(QueuePairType),
-    /// The address handle of the target does not exist (any more), or lives in another protection domain.
+    /// The address handle of the target does not exist (any more), lives in another protection domain, or leads from an
+    /// address that the queue pair's port does not have.
     NoSuchAddressHandle,
     /// The queue pair takes its receives from a shared receive queue.
     SharedReceiveQueue,
@@ -112,7 +113,7 @@ impl core::fmt::Display for PostError {
                 write!(f, "a queue pair of type {kind} has one peer; its requests name no other target")
             }
             Self::NoSuchAddressHandle => {
-                f.write_str("there is no such address handle in the protection domain of the queue pair")
+                f.write_str("no address handle of that number is in the queue pair's protection domain and leads from its port")
             }
             Self::SharedReceiveQueue => {
                 f.write_str("the queue pair takes its receives from a shared receive queue; post them there")

@@ -192,7 +192,7 @@ impl Failure {
         let waited = self.ours.stderr.contains("did not come within") || self.ours.status.is_none();
         let fits = match excuse {
             Excuse::Late { .. } => gave_up,
-            Excuse::Repeats { .. } => waited,
+            Excuse::Stopped { .. } => waited,
             Excuse::Dead | Excuse::Unkillable { .. } => gave_up || waited || self.ours.success(),
         };
         fits.then_some(excuse)

@@ -52,7 +52,10 @@ impl Responder {
         let fits = match request {
             Request::Read(reth) => reth.length <= MAX_MESSAGE,
             Request::AtomicWrite(reth) => reth.length == 8,
-            Request::Flush(feth, _) => feth.placement != 0 && feth.selectivity <= Feth::REGION,
+            Request::Flush(feth, _) => {
+                feth.placement & (Feth::GLOBAL_VISIBILITY | Feth::PERSISTENCE) != 0
+                    && feth.selectivity <= Feth::REGION
+            }
             _ => true,
         };
         if packet.payload.len() != payload || !fits {

@@ -11,6 +11,7 @@ mod failing_local_work;
 mod fence;
 mod flow_limits;
 mod flushes;
+mod half_full_queues;
 mod implied_nak;
 mod inline;
 mod local_errors;

@@ -1,4 +1,6 @@
 //! The queue pair's states, driven through `modify`: exactly the table of the verbs, and nothing changes when it refuses.
+//!
+//! Rule: qp-state-table: A queue pair changes its state only as the verbs' table has it, with every required attribute and no attribute that is not allowed; a change that is refused changes nothing.
 
 use rdmalab_verbs::{AttributeSet, Attributes, ModifyError, Path, QueuePairType, State, transition};
 use rdmalab_wire::{PathMtu, Psn, QKey, Qpn};

@@ -1,4 +1,6 @@
 //! A fenced request starts only when all READs and atomics before it are done.
+//!
+//! Rule: rc-fence: A fenced request begins only when all READs and atomics before it are done.
 
 use crate::script::*;
 

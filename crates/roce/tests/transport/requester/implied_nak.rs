@@ -1,7 +1,11 @@
 //! Implied NAK: an answer beyond a READ or atomic that has not got its response shows that the response was lost.
+//!
+//! Rule: rc-implied-nak: An answer beyond a READ or atomic that lacks its response shows that the response was lost; the requester goes back to it, and completes nothing behind it.
+//! Rule: rc-implied-nak-fatal: A NAK beyond a lost response is an implied NAK first: the READ in front of it is asked for again, and fails for want of an answer if the peer is in error by then.
 
 use rdmalab_roce::RetryCause;
 use rdmalab_verbs::{CompletionStatus, State};
+use rdmalab_wire::NakCode;
 
 use crate::script::*;
 
@@ -149,4 +153,46 @@ fn each_lost_response_of_several_is_asked_for_when_its_turn_comes() {
     }
     t.deliver(ack(3).msn(4));
     t.expect_done(3);
+}
+
+#[test]
+fn a_fatal_nak_beyond_a_lost_response_asks_for_the_response_first() {
+    for code in [NakCode::InvalidRequest, NakCode::RemoteAccessError, NakCode::RemoteOperationalError] {
+        let mut t = Script::new();
+        t.post(read(1));
+        t.post(write(1));
+        assert_eq!(t.take_lines().len(), 2);
+        t.deliver(nak(1, code).msn(1));
+        t.expect_retry(0, RetryCause::ImpliedNak);
+        t.expect_no_completion();
+        t.expect("READ_REQUEST psn=0 va=0x200000 rkey=0x200 dmalen=1 ackreq");
+        t.expect("WRITE_ONLY psn=1 va=0x200000 rkey=0x200 dmalen=1 len=1 ackreq");
+        // A peer that answers all the same: the READ is done and the WRITE is not.
+        t.deliver(read_response_only(0, 1).msn(1));
+        t.expect_done(0);
+        t.deliver(nak(1, code).msn(1));
+        let status = match code {
+            NakCode::InvalidRequest => CompletionStatus::RemoteInvalidRequest,
+            NakCode::RemoteAccessError => CompletionStatus::RemoteAccessError,
+            _ => CompletionStatus::RemoteOperationError,
+        };
+        t.expect_completion(1, status);
+    }
+}
+
+#[test]
+fn a_read_whose_peer_went_into_error_behind_it_fails_for_want_of_an_answer() {
+    let mut t = Script::with(Setup { retry_count: 2, ..Setup::default() });
+    t.post(read(1));
+    t.post(write(1));
+    assert_eq!(t.take_lines().len(), 2);
+    t.deliver(nak(1, NakCode::RemoteAccessError).msn(1));
+    assert_eq!(t.take_lines().len(), 2);
+    // It says nothing any more. The READ was not at fault, so its status says what is known of it: nothing.
+    t.advance(TIMEOUT);
+    assert_eq!(t.take_lines().len(), 2);
+    t.advance(TIMEOUT);
+    t.expect_completion(0, CompletionStatus::RetryExceeded);
+    t.expect_flushed([1]);
+    t.expect_state(State::Err);
 }

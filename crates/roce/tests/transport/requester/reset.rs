@@ -1,5 +1,9 @@
 //! RESET forgets everything without completions, and a queue pair that is used again is not disturbed by packets of its
 //! former life.
+//!
+//! Rule: qp-reset: RESET drops all requests and receives without completions.
+//! Rule: qp-reuse: A queue pair that is used again is not disturbed by packets of its former life.
+//! Rule: qp-flush: In ERR all requests and receives end with IBV_WC_WR_FLUSH_ERR, in order.
 
 use rdmalab_roce::Discard;
 use rdmalab_verbs::{PostError, State};

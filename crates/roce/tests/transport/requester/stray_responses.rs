@@ -1,4 +1,6 @@
 //! Answers to nothing: ghosts, late ones, and ones that were never asked for change nothing.
+//!
+//! Rule: rc-ghost-ack: An answer to what is not outstanding, late or never sent, changes nothing.
 
 use rdmalab_roce::Discard;
 use rdmalab_verbs::State;

@@ -1,4 +1,6 @@
 //! PSNs have 24 bits: the one behind 0xffffff is 0, for everything.
+//!
+//! Rule: rc-psn-wrap-requester: PSNs wrap at 2^24, and what is older or newer is told by half of them.
 
 use crate::script::*;
 

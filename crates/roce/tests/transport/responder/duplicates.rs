@@ -1,4 +1,6 @@
 //! Requests that come again: acknowledged, never carried out a second time.
+//!
+//! Rule: rc-duplicate: A SEND or WRITE that comes again is acknowledged and not carried out again, and takes no receive.
 
 use crate::script::*;
 

@@ -133,11 +133,18 @@ fn a_key_that_names_nothing_is_refused() {
 
 #[test]
 fn a_selectivity_or_placement_that_does_not_exist_is_an_invalid_request() {
-    for (selectivity, placement) in [(2, GLOBAL), (3, GLOBAL), (0, 0), (1, 0)] {
+    for (selectivity, placement) in [(2, GLOBAL), (3, GLOBAL), (0, 0), (1, 0), (0, 4), (1, 8), (0, 12)] {
         let feth = Feth { reserved: 0, selectivity, placement };
         let reth = Reth { virtual_address: BASE, key: RKey::new(KEY.value()), length: 8 };
         expect_fatal(&mut Script::new(), packet(0, Body::Flush(feth, reth)), INVALID);
     }
+}
+
+#[test]
+fn reserved_bits_of_the_placement_do_not_matter_beside_one_that_exists() {
+    let mut t = Script::new();
+    t.deliver(flush_request(0, 0, 8, GLOBAL | 4));
+    t.expect("READ_RESPONSE_ONLY psn=0 ack msn=1 len=0");
 }
 
 #[test]

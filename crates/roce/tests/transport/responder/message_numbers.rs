@@ -1,4 +1,6 @@
 //! The MSN counts request messages: each when it is complete, a READ when it is accepted.
+//!
+//! Rule: rc-msn: Every answer carries the number of messages complete; a READ counts when it is accepted.
 
 use crate::script::*;
 

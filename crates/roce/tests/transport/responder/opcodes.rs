@@ -1,4 +1,7 @@
 //! The order of opcodes within and between messages, and operations that are not there: NAK invalid request.
+//!
+//! Rule: rc-opcode-order: A message goes on with its own kind and ends before another begins; anything else is an invalid request.
+//! Rule: qp-access-flags: An operation that the queue pair's access flags do not allow is an invalid request.
 
 use rdmalab_roce::Discard;
 use rdmalab_verbs::{Access, State};

@@ -5,7 +5,7 @@
 //! Rule: mw-in-flight: A window that ends while a message through it is under way refuses what is still to come.
 
 use rdmalab_roce::Event;
-use rdmalab_verbs::{Access, RemoveError, State, WindowType};
+use rdmalab_verbs::{Access, Accessor, RemoveError, State, WindowBinding, WindowType};
 use rdmalab_wire::RKey;
 
 use super::expect_fatal;
@@ -185,4 +185,23 @@ fn a_window_bound_anew_during_a_write_does_not_take_its_rest() {
     t.deliver(write_last(1, 976));
     t.expect("ACKNOWLEDGE psn=1 nak=remote_access_error msn=0");
     t.expect_untouched(1024);
+}
+
+#[test]
+fn a_window_of_another_protection_domain_is_refused() {
+    for kind in KINDS {
+        let mut t = Script::new();
+        let queue_pair = t.accessor().queue_pair;
+        let memory = t.side.memory.clone();
+        let context = &mut t.side.context;
+        let other = context.allocate_protection_domain().unwrap();
+        let region = context.register(other, BASE, memory, Access::FULL).unwrap();
+        let window = context.allocate_window(other, kind).unwrap();
+        let accessor = Accessor { protection_domain: other, queue_pair };
+        let (address, length, access) = (BASE, 64, REMOTE_ACCESS);
+        let binding = WindowBinding { window, key: window, region, address, length, access };
+        context.bind_window(&accessor, &binding).unwrap();
+        expect_fatal(&mut t, write_only(0, 0, 8).key(window.value()), REFUSED);
+        t.expect_untouched(0);
+    }
 }

@@ -21,6 +21,10 @@ use crate::{GuestState, Stuck};
 /// How long rxe must have sent nothing though it had to, in seconds: more than a hundred of its timeouts of 67 ms.
 const SILENCE: f64 = 10.0;
 
+/// How long the guest must have said nothing before we gave up, in seconds: five of our ACK timeouts of 268 ms, each with
+/// a repetition that asks for an answer.
+const STANDSTILL: f64 = 1.5;
+
 /// What shows that the guest has failed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Excuse {
@@ -38,12 +42,10 @@ pub enum Excuse {
         /// For how many seconds no RoCE packet came from it.
         silent: f64,
     },
-    /// It acknowledged our last packet, but only after we had given up.
+    /// It said nothing to all our repetitions, and answered them after we had given up.
     Late {
-        /// The packet's PSN.
-        psn: Psn,
-        /// How many seconds after it was sent first.
-        after: f64,
+        /// For how many seconds no RoCE packet came from it.
+        silent: f64,
     },
 }
 
@@ -56,8 +58,8 @@ impl std::fmt::Display for Excuse {
                 let psn = psn.value();
                 write!(f, "rxe stopped for good at PSN {psn}: it sent nothing for {silent:.1} s")
             }
-            Self::Late { psn, after } => {
-                write!(f, "the guest stood still: PSN {} was acknowledged after {after:.1} s", psn.value())
+            Self::Late { silent } => {
+                write!(f, "the guest stood still for {silent:.1} s, and answered after we had given up")
             }
         }
     }
@@ -92,68 +94,67 @@ impl Excuse {
         let lines = &lines[begin..];
         // We close our connection when we leave; what rxe does after that, without a peer, is no evidence of silence.
         let left = lines.iter().find(|line| line.is_closing && line.from != guest)?.time;
-        let (mut theirs, mut ours, mut heard) = (Sent::default(), Sent::default(), None);
+        let (mut theirs, mut answer) = (Sent::default(), None);
+        let mut heard = lines.first()?.time;
         for line in lines {
             let Some((opcode, psn)) = line.packet else { continue };
-            let is_theirs = line.from == guest;
-            let (sender, other) = if is_theirs { (&mut theirs, &mut ours) } else { (&mut ours, &mut theirs) };
-            if is_theirs && line.time <= left {
-                heard = Some(line.time);
+            let is_answer = opcode == "ACKNOWLEDGE";
+            match (line.from == guest, line.time <= left) {
+                (true, true) => heard = line.time,
+                (true, false) if is_answer && answer.is_none() => answer = Some(line.time),
+                _ => {}
             }
-            match opcode {
-                "ACKNOWLEDGE" if line.is_ack => other.acknowledge(psn, line.time),
-                "ACKNOWLEDGE" => {}
-                _ => sender.send(psn, line.time),
+            if line.from == guest && !is_answer {
+                theirs.send(psn, line.time);
+            } else if line.from != guest && line.is_ack {
+                theirs.acknowledge(psn, line.time);
             }
         }
-        if let (Some(psn), Some(heard)) = (theirs.owed(), heard)
+        if let Some(psn) = theirs.owed()
             && left - heard >= SILENCE
         {
             return Some(Self::Stopped { psn, silent: left - heard });
         }
-        let (psn, first) = ours.last?;
-        let (acknowledged, at) = ours.acknowledged?;
-        (acknowledged == psn && at > left).then_some(Self::Late { psn, after: at - first })
+        let late = answer.filter(|_| left - heard >= STANDSTILL)?;
+        Some(Self::Late { silent: late - heard })
     }
 }
 
-/// What one end sent, and how far it is acknowledged.
+/// What the guest sent, and how far it is acknowledged.
 #[derive(Default)]
 struct Sent {
-    /// The last PSN, and when it was sent first.
-    last: Option<(Psn, f64)>,
+    last: Option<Psn>,
     /// When the last PSN was sent most recently.
     again: f64,
-    /// The last PSN that was acknowledged, and when that was first.
-    acknowledged: Option<(Psn, f64)>,
+    acknowledged: Option<Psn>,
     /// When anything was acknowledged most recently.
     answered: f64,
 }
 
 impl Sent {
     fn send(&mut self, psn: Psn, time: f64) {
-        advance(&mut self.last, psn, time);
-        if self.last.is_some_and(|(last, _)| last == psn) {
+        advance(&mut self.last, psn);
+        if self.last == Some(psn) {
             self.again = time;
         }
     }
 
     fn acknowledge(&mut self, psn: Psn, time: f64) {
-        advance(&mut self.acknowledged, psn, time);
+        advance(&mut self.acknowledged, psn);
         self.answered = time;
     }
 
     /// The last packet, if it is not acknowledged or was sent again after it was.
     fn owed(&self) -> Option<Psn> {
-        let (last, _) = self.last?;
-        let open = self.acknowledged.is_none_or(|(psn, _)| psn.distance(last) < 0);
+        let last = self.last?;
+        let open = self.acknowledged.is_none_or(|psn| psn.distance(last) < 0);
         (open || self.again > self.answered).then_some(last)
     }
 }
 
-fn advance(place: &mut Option<(Psn, f64)>, psn: Psn, time: f64) {
-    if place.is_none_or(|(last, _)| psn.distance(last) > 0) {
-        *place = Some((psn, time));
+fn advance(place: &mut Option<Psn>, psn: Psn) {
+    if place.is_none_or(|last| psn.distance(last) > 0) {
+        *place = Some(psn);
     }
 }
 
@@ -277,15 +278,18 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_after_we_gave_up_is_an_excuse_and_one_before_is_none() {
+    fn an_answer_only_after_we_gave_up_is_an_excuse_and_no_answer_is_none() {
         let mut packets = vec![
+            (2.0, "<RoCE ACKNOWLEDGE psn=6 ack msn=1 qp=0x000080"),
             (2.0, ">RoCE SEND_LAST psn=7 len=1 ackreq qp=0x000011"),
-            (3.0, ">RoCE SEND_LAST psn=7 len=1 ackreq qp=0x000011"),
-            (4.0, ">TCP 2 > 1 FIN,ACK seq=7"),
-            (4.5, "<RoCE ACKNOWLEDGE psn=7 ack msn=1 qp=0x000080"),
+            (4.0, ">RoCE SEND_LAST psn=7 len=1 ackreq qp=0x000011"),
+            (4.25, ">TCP 2 > 1 FIN,ACK seq=7"),
         ];
-        assert_eq!(judge(&packets), Some(Excuse::Late { psn: Psn::new(7), after: 2.5 }));
-        packets.insert(1, (2.5, "<RoCE ACKNOWLEDGE psn=7 ack msn=1 qp=0x000080"));
+        assert_eq!(judge(&packets), None);
+        packets.push((4.5, "<RoCE ACKNOWLEDGE psn=7 ack msn=2 qp=0x000080"));
+        assert_eq!(judge(&packets), Some(Excuse::Late { silent: 2.5 }));
+        // One that spoke until shortly before did not stand still.
+        packets.insert(2, (3.0, "<RoCE ACKNOWLEDGE psn=6 ack msn=1 qp=0x000080"));
         assert_eq!(judge(&packets), None);
     }
 }

@@ -29,7 +29,7 @@ const REPLIES_MAX: usize = 64;
 /// What became of a received frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handled<'f> {
-    /// A RoCE v2 packet for one of our addresses, from its IP header to its end, padding cut off. UDP and all that is
+    /// A RoCE v2 packet for one of our addresses or for a multicast group, from its IP header to its end, padding cut off. UDP and all that is
     /// behind it has not been looked at, but for the destination port.
     Roce(&'f [u8]),
     /// The host itself dealt with it.

@@ -20,8 +20,9 @@
 //! # Not supported
 //!
 //! **VLANs** (tagged frames are dropped, priority tags excepted), **IP fragments** in either direction (a ping longer
-//! than the MTU gets no answer), **multicast groups**, IPv6 extension headers, router discovery and address configuration, path MTU discovery,
-//! duplicate address detection, TCP simultaneous open, connections of a host to itself.
+//! than the MTU gets no answer), **multicast groups** other than RoCE's (all of RoCE's are handed on, and none is asked for
+//! by IGMP or MLD), IPv6 extension headers, router discovery and address configuration, path MTU discovery, duplicate
+//! address detection, TCP simultaneous open, connections of a host to itself.
 #![forbid(unsafe_code)]
 
 mod addresses;

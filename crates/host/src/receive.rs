@@ -1,8 +1,8 @@
 //! Sorts received frames: RoCE v2 for the transport, ARP and NDP for the neighbour table, IP for the stack, and the
 //! rest dropped with its reason.
 //!
-//! Pure: it looks at the frame and our addresses, keeps nothing, copies nothing. What it lets through is addressed to
-//! us, comes from where another host can be, is no fragment and as long as its IP header says (padding is cut off).
+//! Pure: it looks at the frame and our addresses, keeps nothing, copies nothing. What it lets through is addressed to us
+//! or, if it is RoCE, to a multicast group; it comes from where another host can be, is no fragment and as long as its IP header says (padding is cut off).
 //! UDP port 4791 never gets past here into the IP stack, broken or not, so the stack cannot call it unreachable.
 
 use core::net::{IpAddr, Ipv6Addr};
@@ -103,7 +103,8 @@ fn sort_ipv4<'f>(
     if bytes[0] >> 4 != 4 || header_length < Ipv4Header::LENGTH || checksum::ipv4_header(whole_header) != 0 {
         return Err(DropReason::Malformed);
     }
-    if !addresses.is_ours(header.destination.into()) {
+    let is_group = station == Station::Group && header.destination.is_multicast();
+    if !addresses.is_ours(header.destination.into()) && !is_group {
         return Err(DropReason::OtherAddress);
     }
     let from = Sender { mac, address: header.source.into() };
@@ -113,7 +114,7 @@ fn sort_ipv4<'f>(
     if header.more_fragments || header.fragment_offset != 0 {
         return Err(DropReason::Fragment);
     }
-    sort_transport(station, packet, from, header.protocol, payload)
+    sort_transport(station, is_group, packet, from, header.protocol, payload)
 }
 
 fn sort_ipv6<'f>(
@@ -138,7 +139,8 @@ fn sort_ipv6<'f>(
             || header.destination == ALL_NODES;
         return if concerns_us { Ok(Received::Ndp { packet, mac }) } else { Err(DropReason::OtherAddress) };
     }
-    if !addresses.is_ours(header.destination.into()) {
+    let is_group = station == Station::Group && header.destination.is_multicast();
+    if !addresses.is_ours(header.destination.into()) && !is_group {
         return Err(DropReason::OtherAddress);
     }
     if !addresses.is_foreign_unicast(source) {
@@ -150,14 +152,17 @@ fn sort_ipv6<'f>(
         IPV6_HOP_BY_HOP => return Err(DropReason::Ignored),
         _ => {}
     }
-    sort_transport(station, packet, Sender { mac, address: source }, header.next_header, payload)
+    sort_transport(station, is_group, packet, Sender { mac, address: source }, header.next_header, payload)
 }
 
 /// The group of all nodes on the link.
 pub(crate) const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 
+/// `is_group`: it is for a multicast group, which only RoCE has a use for: whether a queue pair is attached to the group
+/// is for the transport to know.
 fn sort_transport<'f>(
     station: Station,
+    is_group: bool,
     packet: &'f [u8],
     from: Sender,
     protocol: u8,
@@ -168,6 +173,9 @@ fn sort_transport<'f>(
         if u16::from_be_bytes([high, low]) == ROCE_V2_PORT {
             return Ok(Received::Roce { packet, from });
         }
+    }
+    if is_group {
+        return Err(DropReason::OtherAddress);
     }
     // One station's packet in a frame to many: RFC 1122 §4.2.3.10 wants it dropped for TCP, and no other protocol of
     // the stack has use for it.

@@ -31,6 +31,32 @@ fn roce_packets_for_us_are_handed_on_without_padding_and_without_a_copy() {
 }
 
 #[test]
+fn roce_packets_for_a_multicast_group_are_handed_on_and_nothing_else_is() {
+    for (source, group, ethertype) in [(A4, "224.1.2.3", 0x0800), (A6, "ff0e::1:2", 0x86dd)] {
+        let group: IpAddr = group.parse().unwrap();
+        let station = match group {
+            IpAddr::V4(_) => EthernetAddress([0x01, 0, 0x5e, 1, 2, 3]),
+            IpAddr::V6(_) => EthernetAddress([0x33, 0x33, 0, 1, 0, 2]),
+        };
+        let packet = roce_packet(source, group, b"InfiniBand");
+        let frame = ethernet(station, MAC_A, ethertype, &packet);
+        assert_eq!(host_b().handle_frame(0, &frame), Handled::Roce(&packet));
+        let in_a_frame_for_us = ethernet(MAC_B, MAC_A, ethertype, &packet);
+        let other_port = ip_packet(source, group, 17, &[0, 1, 0, 2, 0, 8, 0, 0]);
+        let ping = ip_packet(source, group, if group.is_ipv4() { 1 } else { 58 }, &[8, 0, 0, 0, 0, 0, 0, 0]);
+        for frame in [
+            in_a_frame_for_us,
+            ethernet(station, MAC_A, ethertype, &other_port),
+            ethernet(station, MAC_A, ethertype, &ping),
+        ] {
+            let mut host = host_b();
+            assert_eq!(host.handle_frame(0, &frame), Handled::Dropped(DropReason::OtherAddress));
+            assert!(frames(&mut host, 0).is_empty());
+        }
+    }
+}
+
+#[test]
 fn roce_packets_with_ip_options_are_handed_on() {
     let mut packet = roce_packet(A4, B4, b"InfiniBand");
     packet.splice(20..20, [1; 4]);

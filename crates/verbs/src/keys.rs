@@ -109,6 +109,12 @@ impl<T> KeyTable<T> {
         slot.entry.as_mut().filter(|entry| entry.key == key).map(|entry| &mut entry.value)
     }
 
+    /// The present key of the entry that a key belongs to, whatever the consumer's bits are.
+    pub(crate) fn present(&self, key: Key) -> Option<Key> {
+        let slot = self.slots.get(index(key)?)?;
+        slot.entry.as_ref().map(|entry| entry.key).filter(|present| is_same_block(*present, key))
+    }
+
     /// Gives the consumer's entry of a key another key, which must be of the [same block](is_same_block).
     pub(crate) fn rekey(&mut self, old: Key, new: Key) {
         let slot = index(old).and_then(|index| self.slots.get_mut(index));

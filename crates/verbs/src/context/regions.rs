@@ -88,6 +88,17 @@ impl Context {
         }
     }
 
+    /// The present key of a memory window or of a region made for fast registration, by any key that it ever had: they
+    /// differ in the low 8 bits only.
+    pub fn present_key(&self, key: RKey) -> Option<RKey> {
+        let present = self.keys.present(key.value())?;
+        let has_consumers_keys = match self.keys.get(present)? {
+            Keyed::Window(_) => true,
+            Keyed::Region(region) => region.use_of != RegionUse::Ordinary,
+        };
+        (has_consumers_keys || present == key.value()).then(|| RKey::new(present))
+    }
+
     /// Makes a memory window and returns its first key, which gives access to nothing until the window is bound.
     pub fn allocate_window(
         &mut self,

@@ -76,6 +76,8 @@ proptest! {
                 let expected = living.iter().find(|entry| entry.key == key).map(|entry| entry.value);
                 prop_assert_eq!(table.get(key).copied(), expected, "{:#x}", key);
                 prop_assert_eq!(table.get_mut(key).copied(), expected, "{:#x}", key);
+                let of_block = living.iter().map(|entry| entry.key).find(|other| is_same_block(*other, key));
+                prop_assert_eq!(table.present(key), of_block, "{:#x}", key);
             }
         }
     }

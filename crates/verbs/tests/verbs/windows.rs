@@ -1,4 +1,7 @@
 //! Accesses through memory windows, and what keeps windows and their regions.
+//!
+//! Rule: mw-keeps-region: A region is not deregistered while windows are bound to it.
+//! Rule: mw-type-1-unbind: A window of type 1 is bound anew at will, and bound to no bytes it gives access to nothing.
 
 use rdmalab_verbs::{
     Access, BindFault, Context, Limits, LocalFault, RegisterError, RemoteFault, RemoveError, Sge, WindowType,
@@ -176,4 +179,28 @@ fn the_limits_of_regions_and_windows_hold_and_what_goes_makes_room() {
     context.deallocate_window(window).unwrap();
     context.register(domain, BASE, memory(), Access::empty()).unwrap();
     context.allocate_window(domain, WindowType::Two).unwrap();
+}
+
+#[test]
+fn any_key_that_a_window_had_leads_to_its_present_one() {
+    for kind in BOTH {
+        let mut bench = Bench::bindable();
+        let window = bench.window(kind);
+        assert_eq!(bench.context.present_key(window), Some(window));
+        let key = bench.bind(window, |_| {});
+        assert_ne!(key, window);
+        for known in [window, key, RKey::new(key.value() ^ 0x55)] {
+            assert_eq!(bench.context.present_key(known), Some(key), "{kind:?}");
+        }
+        bench.context.deallocate_window(key).unwrap();
+        assert_eq!(bench.context.present_key(key), None, "{kind:?}");
+    }
+}
+
+#[test]
+fn an_ordinary_region_has_one_key_and_no_other_leads_to_it() {
+    let bench = Bench::bindable();
+    let region = RKey::new(bench.region);
+    assert_eq!(bench.context.present_key(region), Some(region));
+    assert_eq!(bench.context.present_key(RKey::new(bench.region ^ 1)), None);
 }

@@ -3,9 +3,11 @@
 use std::net::IpAddr;
 
 use rdmalab_host::{ConfigError, HEADROOM, Handled, Host, HostAddress, HostConfig, Sent};
-use rdmalab_roce::{Batch, Endpoint, EndpointConfig};
+use rdmalab_roce::{Batch, CongestionControl, Endpoint, EndpointConfig, Profile};
 use rdmalab_verbs::Context;
-use rdmalab_wire::{EthernetAddress, PathMtu};
+use rdmalab_wire::{EthernetAddress, PKey, PathMtu};
+
+use crate::event::DeviceEvent;
 
 /// Packets that are built before they are handed on.
 const BATCH: usize = 32;
@@ -20,6 +22,12 @@ const SMALLEST_IPV6_MTU: usize = 1280;
 pub struct AdapterConfig {
     /// The host: MAC, addresses, gateway, MTU.
     pub host: HostConfig,
+    /// The implementation whose habits the transport has.
+    pub profile: Profile,
+    /// What slows a flow down when the network is congested.
+    pub congestion_control: CongestionControl,
+    /// The port's table of partition keys.
+    pub partition_keys: Vec<PKey>,
     /// Whether the endpoint reports each retry as an event.
     pub report_retries: bool,
 }
@@ -39,7 +47,13 @@ impl AdapterConfig {
             }
         });
         let host = HostConfig { addresses, mtu, ..HostConfig::new(EthernetAddress(mac)) };
-        Self { host, report_retries: false }
+        Self {
+            host,
+            profile: Profile::RXE,
+            congestion_control: CongestionControl::None,
+            partition_keys: vec![PKey::DEFAULT],
+            report_retries: false,
+        }
     }
 }
 
@@ -72,7 +86,7 @@ pub struct Adapter {
     pub host: Host,
     /// The transport.
     pub endpoint: Endpoint,
-    /// Domains, regions and completion queues.
+    /// Domains, regions and windows, completion queues, shared receive queues, address handles.
     pub context: Context,
     batch: Batch,
     /// Packets of the batch that were handed on.
@@ -95,8 +109,13 @@ impl Adapter {
         // Stable: the others keep their order.
         gids.sort_by_key(|own| *own != link_local.address);
         let mtu = PathMtu::from_link_mtu(host.mtu).unwrap_or(PathMtu::M256);
-        let endpoint =
-            EndpointConfig { report_retries: config.report_retries, ..EndpointConfig::new(gids, mtu) };
+        let endpoint = EndpointConfig {
+            profile: config.profile,
+            congestion_control: config.congestion_control,
+            partition_keys: config.partition_keys.clone(),
+            report_retries: config.report_retries,
+            ..EndpointConfig::new(gids, mtu)
+        };
         Ok(Self {
             host: Host::new(&host)?,
             endpoint: Endpoint::new(endpoint),
@@ -106,6 +125,13 @@ impl Adapter {
             control: Vec::new(),
             waiting: Waiting::Nothing,
         })
+    }
+
+    /// Takes the next asynchronous event out: those of the transport in their order, then those of shared queues in
+    /// theirs. Which of two of different origin came first is not known.
+    pub fn poll_event(&mut self) -> Option<DeviceEvent> {
+        let of_queue_pair = self.endpoint.poll_event().map(DeviceEvent::QueuePair);
+        of_queue_pair.or_else(|| self.context.poll_event().map(DeviceEvent::SharedQueue))
     }
 
     /// A frame from the link.

@@ -4,8 +4,9 @@
 //!   the tables of an application. Frames in, frames out, time handed in.
 //! * [`Network`] joins two adapters by a simulated link and runs them in virtual time. Same seed, same frames.
 //! * [`Device`] runs one adapter in a thread of its own over a live back end, and gives out handles that any thread may
-//!   use: [`ProtectionDomain`], [`MemoryRegion`], [`CompletionQueue`], [`QueuePair`], and TCP streams for what
-//!   applications exchange beside RDMA.
+//!   use: [`ProtectionDomain`], [`MemoryRegion`], [`MemoryWindow`], [`FastRegion`], [`CompletionQueue`], [`QueuePair`],
+//!   [`SharedReceiveQueue`], [`XrcDomain`], [`AddressHandle`], and TCP streams for what applications exchange beside
+//!   RDMA.
 //!
 //! # Limits
 //!
@@ -14,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod adapter;
+mod event;
 mod network;
 mod recorder;
 
@@ -21,25 +23,29 @@ mod recorder;
 mod live;
 
 pub use adapter::{Adapter, AdapterConfig, Progress};
+pub use event::DeviceEvent;
 pub use network::{Network, NetworkConfig, Passage};
 pub use recorder::{RecordError, Recorder};
 
 #[cfg(feature = "net")]
 pub use live::{
-    CompletionQueue, Device, DeviceError, Listener, MemoryRegion, ProtectionDomain, QueuePair, Stream,
-    TapConfig,
+    AddressHandle, CompletionQueue, Device, DeviceError, FastRegion, Listener, MemoryRegion, MemoryWindow,
+    ProtectionDomain, QueuePair, QueuePairOptions, SharedReceiveQueue, SharedReceiveQueueOptions, Stream,
+    TapConfig, XrcDomain,
 };
 
 pub use rdmalab_host::{ConfigError, HostAddress, HostConfig};
 #[cfg(feature = "net")]
 pub use rdmalab_net::NetError;
 pub use rdmalab_roce::{
-    CongestionControl, Counters, CreateError, DcqcnConfig, Discard, Event, Profile, QueuePairConfig,
-    RetryCause,
+    CongestionControl, Counters, CreateError, DcqcnConfig, Discard, Event, MulticastError, Notifications,
+    Profile, QueuePairConfig, RetryCause,
 };
 pub use rdmalab_verbs::{
-    Access, Attributes, Capabilities, Completion, CompletionKind, CompletionQueueId, CompletionStatus,
-    HeapMemory, Memory, MemoryFault, ModifyError, Operation, Path, PostError, QueuePairType, ReceiveRequest,
-    RemoteAddress, SendFlags, SendRequest, Sge, State,
+    Access, AddressHandleId, Attributes, Capabilities, Completion, CompletionKind, CompletionQueueId,
+    CompletionStatus, ContextEvent, FastRegistration, HeapMemory, Memory, MemoryFault, ModifyError,
+    Operation, Path, Placement, PostError, QueuePairType, ReceiveRequest, RemoteAddress, Selectivity,
+    SendFlags, SendRequest, Sge, SharedReceiveQueueConfig, SharedReceiveQueueId, State, Target,
+    WindowBinding, WindowType, XrcDomainId, XrcUse,
 };
-pub use rdmalab_wire::{EthernetAddress, Gid, ImmDt, PathMtu, Psn, Qpn, RKey};
+pub use rdmalab_wire::{EthernetAddress, Gid, ImmDt, PKey, PathMtu, Psn, QKey, Qpn, RKey};

@@ -2,30 +2,48 @@
 //!
 //! The adapter stands behind one lock. The engine thread takes it for the time of one batch of frames, a call of a handle
 //! for as long as it takes to queue a request or take a completion; nobody holds it while waiting for the network.
+//!
+//! Handles may be dropped in any order, also behind the device. Dropping one ends what it stands for, unless something
+//! that is left needs it: that stays until the device goes. To free everything early, drop queue pairs first, then
+//! windows, then regions, shared receive queues and address handles, then completion queues, XRC domains and protection
+//! domains.
 
+mod address_handle;
 mod completion_queue;
 mod device;
 mod engine;
 mod error;
+mod fast_region;
 mod memory_region;
+mod memory_window;
+mod protection_domain;
 mod queue_pair;
+mod shared_receive_queue;
 mod stream;
 mod wire;
+mod xrc_domain;
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rdmalab_net::Waker;
 use rdmalab_sim::Counts;
+use rdmalab_wire::RKey;
 
 use crate::adapter::Adapter;
 
+pub use address_handle::AddressHandle;
 pub use completion_queue::CompletionQueue;
-pub use device::{Device, ProtectionDomain, TapConfig};
+pub use device::{Device, TapConfig};
 pub use error::DeviceError;
+pub use fast_region::FastRegion;
 pub use memory_region::MemoryRegion;
-pub use queue_pair::QueuePair;
+pub use memory_window::MemoryWindow;
+pub use protection_domain::ProtectionDomain;
+pub use queue_pair::{QueuePair, QueuePairOptions};
+pub use shared_receive_queue::{SharedReceiveQueue, SharedReceiveQueueOptions};
 pub use stream::{Listener, Stream};
+pub use xrc_domain::XrcDomain;
 
 /// What the engine thread and the handles share.
 struct Shared {
@@ -44,7 +62,17 @@ struct Inner {
     rule_counts: Counts,
 }
 
+/// Objects of different devices are numbered alike and must not be mixed up.
+fn same_device(one: &Arc<Shared>, other: &Arc<Shared>) -> Result<(), DeviceError> {
+    if Arc::ptr_eq(one, other) { Ok(()) } else { Err(DeviceError::OtherDevice) }
+}
+
 impl Shared {
+    /// The present key of a window or fast region that is there, by any key that it had.
+    fn present_key(&self, key: RKey) -> RKey {
+        self.lock().adapter.context.present_key(key).unwrap_or(key)
+    }
+
     /// The adapter, for a short time.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         // No code of ours panics while it holds the lock in a way that leaves the adapter half changed.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rdmalab_verbs::{Completion, CompletionQueueId};
 
-use super::Shared;
 use super::error::DeviceError;
+use super::{Shared, same_device};
 
 /// Where completions of queue pairs arrive. Any thread may take them out.
 pub struct CompletionQueue {
@@ -20,8 +20,13 @@ impl CompletionQueue {
         Ok(Self { shared: Arc::clone(shared), id })
     }
 
-    pub(super) fn id(&self) -> CompletionQueueId {
+    /// What events call it.
+    pub fn id(&self) -> CompletionQueueId {
         self.id
+    }
+
+    pub(super) fn belongs_to(&self, shared: &Arc<Shared>) -> Result<(), DeviceError> {
+        same_device(&self.shared, shared)
     }
 
     /// Takes the oldest completion out, if there is one.

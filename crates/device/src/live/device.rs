@@ -1,4 +1,4 @@
-//! A live device and its protection domains.
+//! A live device.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -8,19 +8,19 @@ use std::time::Duration;
 
 use rdmalab_host::HostAddress;
 use rdmalab_net::{Poller, Tap, kernel_addresses};
-use rdmalab_roce::{Counters, Event, QueuePairConfig};
+use rdmalab_roce::{CongestionControl, Counters, Profile};
 use rdmalab_sim::{Counts, RuleSet};
-use rdmalab_verbs::{Access, Capabilities, ProtectionDomainId, QueuePairType};
-use rdmalab_wire::PathMtu;
+use rdmalab_wire::{PKey, PathMtu};
 
 use super::completion_queue::CompletionQueue;
 use super::error::DeviceError;
-use super::memory_region::MemoryRegion;
-use super::queue_pair::QueuePair;
+use super::protection_domain::ProtectionDomain;
 use super::stream::{Listener, Stream};
 use super::wire::Wire;
+use super::xrc_domain::XrcDomain;
 use super::{Inner, Shared, engine};
 use crate::adapter::{Adapter, AdapterConfig};
+use crate::event::DeviceEvent;
 use crate::recorder::Recorder;
 
 /// How long a device that is closed waits for its TCP peers to confirm what was sent to them.
@@ -40,12 +40,28 @@ pub struct TapConfig {
     pub record: Option<PathBuf>,
     /// Seed of TCP's initial numbers.
     pub seed: u64,
+    /// The implementation whose habits the transport has.
+    pub profile: Profile,
+    /// What slows a flow down when the network is congested.
+    pub congestion_control: CongestionControl,
+    /// The port's table of partition keys.
+    pub partition_keys: Vec<PKey>,
 }
 
 impl TapConfig {
-    /// A device with these addresses, without rules and recording.
+    /// A device with these addresses and the habits of Linux' rxe, without rules and recording.
     pub fn new(name: &str, addresses: Vec<HostAddress>) -> Self {
-        Self { name: name.to_owned(), addresses, mtu: None, rules: None, record: None, seed: 0 }
+        Self {
+            name: name.to_owned(),
+            addresses,
+            mtu: None,
+            rules: None,
+            record: None,
+            seed: 0,
+            profile: Profile::RXE,
+            congestion_control: CongestionControl::None,
+            partition_keys: vec![PKey::DEFAULT],
+        }
     }
 }
 
@@ -72,7 +88,12 @@ impl Device {
                 return Err(DeviceError::KernelsAddress { address, device });
             }
         }
-        let mut adapter = AdapterConfig::new(config.addresses, usize::from(tap.mtu()?));
+        let mut adapter = AdapterConfig {
+            profile: config.profile,
+            congestion_control: config.congestion_control,
+            partition_keys: config.partition_keys,
+            ..AdapterConfig::new(config.addresses, usize::from(tap.mtu()?))
+        };
         adapter.host.seed = config.seed;
         let adapter = Adapter::new(&adapter)?;
         let recorder = config.record.map(|path| Recorder::create(&path, &[tap.name()])).transpose()?;
@@ -108,9 +129,14 @@ impl Device {
         *self.shared.lock().adapter.endpoint.counters()
     }
 
-    /// Takes the oldest asynchronous event out, if there is one.
-    pub fn poll_event(&self) -> Option<Event> {
-        self.shared.lock().adapter.endpoint.poll_event()
+    /// Takes an asynchronous event out, if there is one: of queue pairs, or of queues that they share.
+    pub fn poll_event(&self) -> Option<DeviceEvent> {
+        self.shared.lock().adapter.poll_event()
+    }
+
+    /// Waits for an asynchronous event; without a timeout, for ever. `None` if the time is up.
+    pub fn wait_event(&self, timeout: Option<Duration>) -> Result<Option<DeviceEvent>, DeviceError> {
+        self.shared.wait(timeout, Adapter::poll_event)
     }
 
     /// What the rules on the link did to frames that this device sent.
@@ -120,8 +146,12 @@ impl Device {
 
     /// Makes a protection domain.
     pub fn protection_domain(&self) -> Result<ProtectionDomain, DeviceError> {
-        let id = self.shared.lock().adapter.context.allocate_protection_domain()?;
-        Ok(ProtectionDomain { shared: Arc::clone(&self.shared), id })
+        ProtectionDomain::new(&self.shared)
+    }
+
+    /// Makes an XRC domain.
+    pub fn xrc_domain(&self) -> Result<XrcDomain, DeviceError> {
+        XrcDomain::new(&self.shared)
     }
 
     /// Makes a completion queue for this many entries.
@@ -161,39 +191,5 @@ impl Device {
 impl Drop for Device {
     fn drop(&mut self) {
         self.stop();
-    }
-}
-
-/// A protection domain: regions and queue pairs of one domain may work together.
-pub struct ProtectionDomain {
-    pub(super) shared: Arc<Shared>,
-    pub(super) id: ProtectionDomainId,
-}
-
-impl ProtectionDomain {
-    /// Allocates and registers `length` bytes of zero.
-    pub fn register(&self, length: usize, access: Access) -> Result<MemoryRegion, DeviceError> {
-        MemoryRegion::new(self, length, access)
-    }
-
-    /// Makes a queue pair, in RESET.
-    pub fn queue_pair(
-        &self,
-        send: &CompletionQueue,
-        receive: &CompletionQueue,
-        capabilities: Capabilities,
-    ) -> Result<QueuePair, DeviceError> {
-        let config = QueuePairConfig {
-            receive_queue: receive.id(),
-            ..QueuePairConfig::new(QueuePairType::Rc, self.id, send.id(), capabilities)
-        };
-        QueuePair::new(&self.shared, &config)
-    }
-}
-
-impl Drop for ProtectionDomain {
-    fn drop(&mut self) {
-        // While regions or queue pairs live in it, it stays; it goes with the device.
-        let _ = self.shared.lock().adapter.context.deallocate_protection_domain(self.id);
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rdmalab_host::{CloseReason, ConfigError, ConnectError, ListenError};
 use rdmalab_net::NetError;
-use rdmalab_roce::CreateError;
-use rdmalab_verbs::{LimitReached, ModifyError, PostError, RegisterError};
+use rdmalab_roce::{CreateError, MulticastError};
+use rdmalab_verbs::{ArmError, LimitReached, ModifyError, PostError, RegisterError};
 
 use crate::recorder::RecordError;
 
@@ -46,6 +46,18 @@ pub enum DeviceError {
     /// A queue pair was not made.
     #[error("{0}")]
     Create(#[from] CreateError),
+    /// A shared receive queue or an address handle was not made.
+    #[error("{0}")]
+    CreateShared(#[from] rdmalab_verbs::CreateError),
+    /// The limit of a shared receive queue was not armed.
+    #[error("{0}")]
+    Arm(#[from] ArmError),
+    /// A queue pair was not attached to a multicast group, or not detached.
+    #[error("{0}")]
+    Multicast(#[from] MulticastError),
+    /// A queue or a domain of another device was handed over.
+    #[error("a queue or domain of another device was handed over; all must be of one")]
+    OtherDevice,
     /// A queue pair's state or attributes were not changed.
     #[error("{0}")]
     Modify(#[from] ModifyError),

@@ -6,10 +6,11 @@ use rdmalab_verbs::{Access, HeapMemory, Memory, MemoryFault, RemoteAddress, Sge}
 use rdmalab_wire::RKey;
 
 use super::Shared;
-use super::device::ProtectionDomain;
 use super::error::DeviceError;
+use super::protection_domain::ProtectionDomain;
 
-/// A registered region of memory. Dropping it ends the registration: peers are refused from then on.
+/// A registered region of memory. Dropping it ends the registration: peers are refused from then on. But while a window
+/// is bound to it, it stays and goes with the device, so windows are to be dropped first.
 ///
 /// The application reads and writes it by copying, at the same time as the device does.
 pub struct MemoryRegion {

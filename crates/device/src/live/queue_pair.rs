@@ -1,25 +1,82 @@
 //! A queue pair of a live device.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use rdmalab_roce::QueuePairConfig;
-use rdmalab_verbs::{Attributes, ModifyError, PostError, ReceiveRequest, SendRequest, State};
+use rdmalab_roce::{MulticastError, QueuePairConfig};
+use rdmalab_verbs::{
+    Attributes, Capabilities, ModifyError, PostError, QueuePairType, ReceiveRequest, SendRequest, State,
+};
 use rdmalab_wire::Qpn;
 
 use super::Shared;
+use super::completion_queue::CompletionQueue;
 use super::error::DeviceError;
+use super::protection_domain::ProtectionDomain;
+use super::shared_receive_queue::SharedReceiveQueue;
+use super::xrc_domain::XrcDomain;
 
-/// A reliable connected queue pair. Dropping it destroys it: what is queued vanishes, and its packets are dropped.
+/// What a queue pair of a live device is made with.
+#[derive(Clone, Copy)]
+pub struct QueuePairOptions<'a> {
+    /// Its transport service.
+    pub kind: QueuePairType,
+    /// Gets the completions of send requests.
+    pub send: &'a CompletionQueue,
+    /// Gets the completions of receives; may be the same.
+    pub receive: &'a CompletionQueue,
+    /// Its sizes.
+    pub capabilities: Capabilities,
+    /// Where receives come from, instead of a queue of its own. Not for XRC, where each packet names one.
+    pub shared_receive_queue: Option<&'a SharedReceiveQueue>,
+    /// The domain whose shared receive queues an XRC target's peers may name; for XRC targets only, and for all of them.
+    pub xrc_domain: Option<&'a XrcDomain>,
+    /// Every send request is reported, whether it asks for it or not.
+    pub signals_all: bool,
+}
+
+impl<'a> QueuePairOptions<'a> {
+    /// With one completion queue for both directions, the usual sizes and nothing shared.
+    pub fn new(kind: QueuePairType, completions: &'a CompletionQueue) -> Self {
+        Self {
+            kind,
+            send: completions,
+            receive: completions,
+            capabilities: Capabilities::default(),
+            shared_receive_queue: None,
+            xrc_domain: None,
+            signals_all: false,
+        }
+    }
+}
+
+/// A queue pair of any kind. Dropping it destroys it: what is queued vanishes, its packets are dropped, and it leaves its
+/// multicast groups. Windows of type 2 that it bound give access to nobody any more.
 pub struct QueuePair {
     shared: Arc<Shared>,
     number: Qpn,
 }
 
 impl QueuePair {
-    pub(super) fn new(shared: &Arc<Shared>, config: &QueuePairConfig) -> Result<Self, DeviceError> {
+    pub(super) fn new(
+        domain: &ProtectionDomain,
+        options: &QueuePairOptions<'_>,
+    ) -> Result<Self, DeviceError> {
+        let shared = &domain.shared;
+        options.send.belongs_to(shared)?;
+        options.receive.belongs_to(shared)?;
+        options.shared_receive_queue.map_or(Ok(()), |queue| queue.belongs_to(shared))?;
+        options.xrc_domain.map_or(Ok(()), |domain| domain.belongs_to(shared))?;
+        let config = QueuePairConfig {
+            receive_queue: options.receive.id(),
+            shared_receive_queue: options.shared_receive_queue.map(SharedReceiveQueue::id),
+            xrc_domain: options.xrc_domain.map(XrcDomain::id),
+            signals_all: options.signals_all,
+            ..QueuePairConfig::new(options.kind, domain.id, options.send.id(), options.capabilities)
+        };
         let mut inner = shared.lock();
         let adapter = &mut inner.adapter;
-        let number = adapter.endpoint.create_queue_pair(&mut adapter.context, config)?;
+        let number = adapter.endpoint.create_queue_pair(&mut adapter.context, &config)?;
         drop(inner);
         Ok(Self { shared: Arc::clone(shared), number })
     }
@@ -39,12 +96,25 @@ impl QueuePair {
         self.shared.with(|adapter| adapter.endpoint.modify(&mut adapter.context, self.number, attributes))
     }
 
-    /// Posts a send request. The elements are copied; their memory is read when the packets are built.
+    /// Attaches a UD queue pair to a multicast group: it gets the datagrams that are sent to the group.
+    ///
+    /// No switch is told (no IGMP, no MLD): it must forward groups that nobody asked for, as Linux bridges do.
+    pub fn attach_multicast(&self, group: IpAddr) -> Result<(), MulticastError> {
+        self.shared.lock().adapter.endpoint.attach_multicast(self.number, group)
+    }
+
+    /// Detaches a UD queue pair from a multicast group.
+    pub fn detach_multicast(&self, group: IpAddr) -> Result<(), MulticastError> {
+        self.shared.lock().adapter.endpoint.detach_multicast(self.number, group)
+    }
+
+    /// Posts a send request. The elements are copied; their memory is read when the packets are built. Inline data is
+    /// copied, too.
     pub fn post_send(&self, request: &SendRequest<'_>) -> Result<(), PostError> {
         self.shared.with(|adapter| adapter.endpoint.post_send(&mut adapter.context, self.number, request))
     }
 
-    /// Posts a receive.
+    /// Posts a receive, unless receives come from a shared receive queue.
     pub fn post_receive(&self, request: &ReceiveRequest<'_>) -> Result<(), PostError> {
         let mut inner = self.shared.lock();
         let adapter = &mut inner.adapter;

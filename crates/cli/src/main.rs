@@ -7,9 +7,12 @@
 
 mod craft;
 mod demo;
+mod discards;
 mod dump;
 mod outcome;
 mod pingpong;
+mod profile;
+mod states;
 
 use std::process::ExitCode;
 
@@ -28,7 +31,7 @@ struct CommandLine {
 const EXIT_CODES: &str =
     "Exit codes: 0 fine, 1 the peer or the check failed, 2 wrong usage or unreadable input.";
 
-/// What Craft, Demo and Dump are is said at their options.
+/// What Craft, Demo, Dump and States are is said at their options.
 #[derive(Subcommand)]
 enum Command {
     Craft(craft::Options),
@@ -36,6 +39,7 @@ enum Command {
     Dump(dump::Options),
     /// Speak ibv_rc_pingpong with a real or emulated peer
     Pingpong(pingpong::Options),
+    States(states::Options),
 }
 
 fn main() -> ExitCode {
@@ -61,6 +65,7 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::run(&options),
         Command::Dump(options) => dump::run(&options),
         Command::Pingpong(options) => pingpong::run(&options),
+        Command::States(options) => states::run(&options),
     };
     match result {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,

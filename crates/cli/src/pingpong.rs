@@ -4,12 +4,16 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rdmalab_device::{ConfigError, Device, DeviceError, HostAddress, NetError, PathMtu, TapConfig};
+use rdmalab_device::{
+    ConfigError, CongestionControl, Device, DeviceError, HostAddress, NetError, PathMtu, Profile, TapConfig,
+};
 use rdmalab_programs::pingpong::{self, DEFAULT_PORT, PingpongError, Step};
 use rdmalab_sim::rule::{from, lose, only};
 use rdmalab_sim::{End, Probability, RuleSet, Seed};
 
+use crate::discards;
 use crate::outcome::{Error, Outcome, Result, print, tell as tell_error};
+use crate::profile;
 
 /// Speaks ibv_rc_pingpong with a peer: as client if a server is named, else as server. The peer may be the real
 /// program on a real adapter, on Linux' rxe, or another rdmalab.
@@ -60,6 +64,14 @@ pub struct Options {
     #[arg(short = 'c', long = "chk")]
     check: bool,
 
+    /// The implementation whose habits we have: spec, rxe or connectx
+    #[arg(long, value_name = "NAME", default_value = "rxe", value_parser = profile::profile)]
+    profile: Profile,
+
+    /// What slows us down: none, fixed=RATE with a rate in Gbit/s, or dcqcn, which heeds congestion notifications
+    #[arg(long, value_name = "WHAT", default_value = "none", value_parser = profile::congestion_control)]
+    congestion: CongestionControl,
+
     /// How long to wait for an acknowledgement before a packet is sent again, up to seven times: 4.096 µs × 2^N, with 0
     /// for ever. The real program's is 14: 67 ms. A peer that is slow, or that loses much, needs more
     #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u8).range(..=31))]
@@ -109,6 +121,8 @@ pub fn run(options: &Options) -> Result<Outcome> {
         rules,
         record: options.pcap.clone(),
         seed,
+        profile: options.profile,
+        congestion_control: options.congestion,
         ..TapConfig::new(&options.tap, vec![options.ip])
     })
     .map_err(|error| open_error(error, &options.tap))?;
@@ -179,6 +193,9 @@ pub fn run(options: &Options) -> Result<Outcome> {
         "RoCE packets: {} sent, {retransmitted} of them again; {received} received",
         counters.sent_pkts
     ))?;
+    for (reason, count) in discards::seen(&counters) {
+        print(format_args!("received and discarded: {count} ({})", discards::words(reason)))?;
+    }
     if drops {
         print(format_args!("dropped by rule: {} (seed {seed})", rules.dropped))?;
     }

@@ -1,21 +1,24 @@
 //! Runs the plan: posts what is to be done, lets time pass, and judges every completion.
 //!
 //! One act for each operation. Within an act some messages are under way at once; the next act begins when all of them
-//! are done.
+//! are done and nothing is on the link. What B is told is judged in [`arrivals`](super::arrivals).
 
 use std::io::Write;
 
+use rdmalab_roce::{Counters, Discard};
 use rdmalab_sim::End;
-use rdmalab_verbs::{Completion, CompletionKind, CompletionStatus, Operation};
+use rdmalab_verbs::{Completion, CompletionStatus, Operation, Placement, Selectivity};
+use rdmalab_wire::{ImmDt, RKey};
 
+use super::arrivals::Arrival;
+use super::kind::Kind;
 use super::ladder::{Mark, count};
 use super::pair::Pair;
-use super::plan::{ADD, Kind, Plan};
+use super::plan::{ADD, Plan};
 use super::witness::Witness;
-use crate::outcome::Result;
+use crate::discards;
+use crate::outcome::{Result, unprinted};
 
-/// Messages under way at once.
-const DEPTH: u32 = 8;
 /// No demonstration goes on for longer than this, in nanoseconds of virtual time: an hour.
 const LAST_MOMENT: u64 = 3_600_000_000_000;
 /// Complaints that are kept.
@@ -24,8 +27,12 @@ const COMPLAINTS: usize = 10;
 /// What became of the plan.
 #[derive(Default)]
 pub struct Course {
-    /// Messages that completed, by operation in the order of [`Kind::ALL`].
-    pub completed: [u32; Kind::ALL.len()],
+    /// Messages that completed at A, by operation in the order of the plan.
+    pub completed: Vec<u32>,
+    /// Receives of B that completed, oldest first.
+    pub arrivals: Vec<Arrival>,
+    /// Receives that B posted.
+    pub receives: u32,
     /// The request that failed, if one did; everything behind it was given up.
     pub failure: Option<Failure>,
     /// Completions that are not as they must be, in words. The first few.
@@ -42,20 +49,27 @@ pub enum Failure {
 }
 
 impl Course {
-    fn complain(&mut self, complaint: String) {
+    /// Notes something that is not as it must be.
+    pub fn complain(&mut self, complaint: String) {
         if self.complaints.len() < COMPLAINTS {
             self.complaints.push(complaint);
         }
+    }
+
+    /// How many messages of a kind B was told of.
+    pub fn arrived(&self, kind: Kind) -> u32 {
+        self.arrivals.iter().filter(|arrival| arrival.kind == kind).count() as u32
     }
 }
 
 /// Runs all acts.
 pub fn run<W: Write>(pair: &mut Pair, plan: &Plan, witness: &mut Witness<W>) -> Result<Course> {
-    let mut course = Course::default();
+    let mut course = Course { completed: vec![0; plan.kinds.len()], ..Course::default() };
     if plan.messages > 0 {
-        for kind in Kind::ALL {
-            witness.ladder.act(kind.name(), kind.story()).map_err(crate::outcome::unprinted)?;
-            let act = Act { kind, posted: 0, sent: 0, received: 0 };
+        for &kind in &plan.kinds {
+            witness.ladder.act(kind.name(), plan.transport.story(kind)).map_err(unprinted)?;
+            let dropped = pair.counters(End::B);
+            let act = Act { kind, posted: 0, sent: 0, settled: 0, next: 0, key: None, dropped };
             act.run(pair, plan, witness, &mut course)?;
             if course.failure.is_some() {
                 break;
@@ -66,13 +80,20 @@ pub fn run<W: Write>(pair: &mut Pair, plan: &Plan, witness: &mut Witness<W>) -> 
 }
 
 /// One operation.
-struct Act {
-    kind: Kind,
+pub(super) struct Act {
+    pub(super) kind: Kind,
     posted: u32,
     /// Completed at A.
     sent: u32,
-    /// Received by B; SENDs only.
-    received: u32,
+    /// Those before which no frame is on its way any more. Only where messages may be lost: there A cannot know how far
+    /// B is, and waits until the link is empty, so that B's receives suffice.
+    settled: u32,
+    /// The message that B expects next.
+    pub(super) next: u32,
+    /// The key that the message under way takes away.
+    pub(super) key: Option<RKey>,
+    /// What B's adapter had counted when it was last looked at.
+    dropped: Counters,
 }
 
 impl Act {
@@ -83,52 +104,121 @@ impl Act {
         witness: &mut Witness<W>,
         course: &mut Course,
     ) -> Result<()> {
+        let is_reliable = plan.transport.is_reliable();
         while self.sent < plan.messages && course.failure.is_none() {
-            while self.posted < plan.messages && self.posted - self.sent < DEPTH {
-                self.post(pair, plan, witness)?;
+            if is_reliable {
+                self.settled = self.sent;
+            } else if self.sent == self.posted && !pair.is_busy() {
+                self.settled = self.posted;
             }
-            if !self.step(pair, plan, witness, course)? {
+            while self.posted < plan.messages && self.posted - self.settled < self.kind.depth() {
+                self.post(pair, plan, witness, course)?;
+            }
+            let goes_on = self.step(pair, plan, witness, course)?;
+            // Where nothing answers, nothing more happens once all is sent.
+            let waits = is_reliable || self.sent < self.posted;
+            if !goes_on && waits {
                 course.failure.get_or_insert(Failure::Stuck { kind: self.kind });
             }
         }
         // What is still on its way arrives, so that nothing of this act is left for the next.
-        while pair.is_carrying() && self.step(pair, plan, witness, course)? {}
-        if self.kind == Kind::Send && course.failure.is_none() && self.received != plan.messages {
-            course.complain(format!("B received {} of {} SENDs", self.received, plan.messages));
+        while (pair.is_carrying() || !is_reliable && pair.is_busy())
+            && self.step(pair, plan, witness, course)?
+        {}
+        let arrived = course.arrived(self.kind);
+        if is_reliable && self.kind.takes_receive() && course.failure.is_none() && arrived != plan.messages {
+            course.complain(format!("B received {arrived} of {} {}s", plan.messages, self.kind.name()));
         }
-        witness.ladder.end_act().map_err(crate::outcome::unprinted)
+        witness.ladder.end_act().map_err(unprinted)
     }
 
-    fn post<W: Write>(&mut self, pair: &mut Pair, plan: &Plan, witness: &mut Witness<W>) -> Result<()> {
+    fn post<W: Write>(
+        &mut self,
+        pair: &mut Pair,
+        plan: &Plan,
+        witness: &mut Witness<W>,
+        course: &mut Course,
+    ) -> Result<()> {
         let (kind, index, bytes) = (self.kind, self.posted, plan.bytes(self.kind));
-        let remote = pair.side(End::B).remote(plan.at_b(kind, index));
         let now = pair.now();
-        if kind == Kind::Send {
-            pair.post_receive(u64::from(index), plan.at_b(kind, index), bytes)?;
-            let text = format!("B posts a receive of {}", count(bytes, "byte"));
+        if kind.takes_receive() {
+            self.post_receive(pair, plan, witness, course)?;
+        }
+        if kind == Kind::SendInv {
+            let key = pair.give_key()?;
+            self.key = Some(key);
+            let text = format!("B gives A the key {key}, by a request for which no packet goes out");
             witness.mark(now, End::B, Mark::Posted, &text)?;
         }
+        let (operation, what) = self.operation(pair, plan);
+        pair.post_send(u64::from(index), kind, operation, plan.at_a(kind, index), bytes)?;
+        let text = format!("A posts {} #{}: {what}", kind.name(), index + 1);
+        witness.mark(now, End::A, Mark::Posted, &text)?;
+        self.posted += 1;
+        Ok(())
+    }
+
+    /// Posts a receive for the message that is posted next, unless one that a lost message left will do.
+    fn post_receive<W: Write>(
+        &mut self,
+        pair: &mut Pair,
+        plan: &Plan,
+        witness: &mut Witness<W>,
+        course: &mut Course,
+    ) -> Result<()> {
+        let number = course.receives;
+        let (at, bytes) = if !plan.transport.is_reliable() {
+            let waiting = number - course.arrivals.len() as u32;
+            if waiting > self.posted - self.settled {
+                return Ok(());
+            }
+            (plan.receive(number), plan.receive_bytes())
+        } else if self.kind.fills_receive() {
+            (plan.at_b(self.kind, self.posted), plan.bytes(self.kind))
+        } else {
+            (plan.at_b(self.kind, self.posted), 0)
+        };
+        pair.post_receive(u64::from(number), at, bytes)?;
+        course.receives += 1;
+        let text = format!("B posts a receive of {}", count(bytes, "byte"));
+        witness.mark(pair.now(), End::B, Mark::Posted, &text)
+    }
+
+    /// What A posts next, and that in words.
+    fn operation(&self, pair: &Pair, plan: &Plan) -> (Operation, String) {
+        let (kind, index, bytes) = (self.kind, self.posted, plan.bytes(self.kind));
+        let remote = pair.side(End::B).remote(plan.at_b(kind, index));
         let found = Plan::found(kind, index);
-        let (operation, what) = match kind {
-            Kind::Send => (Operation::Send, count(bytes, "byte")),
-            Kind::Write => (Operation::RdmaWrite(remote), count(bytes, "byte")),
-            Kind::Read => (Operation::RdmaRead(remote), count(bytes, "byte")),
+        let length = count(bytes, "byte");
+        let immediate = ImmDt(index.to_be_bytes());
+        match kind {
+            Kind::Send | Kind::WrongKey => (Operation::Send, length),
+            Kind::SendImm => (Operation::SendWithImmediate(immediate), format!("{length} and {index:#x}")),
+            Kind::SendInv => {
+                let key = self.key.unwrap_or_default();
+                (Operation::SendWithInvalidate(key), format!("{length}, and {key} ends"))
+            }
+            Kind::Write => (Operation::RdmaWrite(remote), length),
+            Kind::WriteImm => {
+                (Operation::RdmaWriteWithImmediate(remote, immediate), format!("{length} and {index:#x}"))
+            }
+            Kind::Read => (Operation::RdmaRead(remote), length),
             Kind::FetchAdd => (Operation::FetchAndAdd { remote, add: ADD }, format!("add {ADD:#x}")),
-            Kind::CompareSwap => {
+            Kind::CmpSwap => {
                 let swap = Plan::swapped(index + 1);
                 let text = format!("if it is {found:#x}, make it {swap:#x}");
                 (Operation::CompareAndSwap { remote, compare: found, swap }, text)
             }
-        };
-        pair.post_send(u64::from(index), operation, plan.at_a(kind, index), bytes)?;
-        witness.mark(
-            now,
-            End::A,
-            Mark::Posted,
-            &format!("A posts {} #{}: {what}", kind.name(), index + 1),
-        )?;
-        self.posted += 1;
-        Ok(())
+            Kind::Flush => {
+                let (placement, selectivity) = (Placement::GLOBAL, Selectivity::Range);
+                let operation = Operation::Flush { remote, length: bytes, placement, selectivity };
+                (operation, format!("a WRITE of {length} first"))
+            }
+            Kind::AtomicWrite => {
+                let value = plan.message(kind, index).try_into().unwrap_or_default();
+                (Operation::AtomicWrite { remote, value }, format!("{:#x}", u64::from_ne_bytes(value)))
+            }
+        }
     }
 
     /// Goes on to the next event and sees what it changed.
@@ -143,7 +233,10 @@ impl Act {
         witness.check()?;
         let now = pair.now();
         while let Some(completion) = pair.poll_receive() {
-            self.received(now, plan, completion, witness, course)?;
+            self.received(pair, plan, completion, witness, course)?;
+        }
+        if !plan.transport.is_reliable() {
+            self.tell_dropped(pair, witness)?;
         }
         while let Some(completion) = pair.poll_send() {
             self.sent(now, plan, completion, witness, course)?;
@@ -156,27 +249,17 @@ impl Act {
         Ok(goes_on)
     }
 
-    /// A receive of B completed.
-    fn received<W: Write>(
-        &mut self,
-        now: u64,
-        plan: &Plan,
-        completion: Completion,
-        witness: &mut Witness<W>,
-        course: &mut Course,
-    ) -> Result<()> {
-        let number = self.received + 1;
-        self.received += 1;
-        let fits = self.kind == Kind::Send
-            && completion.id == u64::from(number - 1)
-            && completion.status == CompletionStatus::Success
-            && completion.kind == CompletionKind::Receive
-            && completion.length == plan.size;
-        if !fits {
-            course.complain(format!("completion {number} of B's receives: {completion:?}"));
+    /// Shows what B's adapter dropped: its program is not told of it.
+    fn tell_dropped<W: Write>(&mut self, pair: &mut Pair, witness: &mut Witness<W>) -> Result<()> {
+        let counters = pair.counters(End::B);
+        let before = std::mem::replace(&mut self.dropped, counters);
+        for reason in Discard::ALL {
+            for _ in before.discarded(reason)..counters.discarded(reason) {
+                let text = format!("B's adapter drops it: {}", discards::words(reason));
+                witness.mark(pair.now(), End::B, Mark::Failed, &text)?;
+            }
         }
-        let text = format!("B receives message #{number}: {}", count(completion.length, "byte"));
-        witness.mark(now, End::B, Mark::Done, &text)
+        Ok(())
     }
 
     /// A request of A completed.
@@ -205,17 +288,20 @@ impl Act {
             let text = format!("{name} #{} fails: {status}", index + 1);
             return witness.mark(now, End::A, Mark::Failed, &text);
         }
-        let length = if matches!(kind, Kind::Send | Kind::Write) { 0 } else { plan.bytes(kind) };
+        let length = if kind == Kind::Read || kind.is_atomic() { plan.bytes(kind) } else { 0 };
         if completion.kind != kind.completion() || completion.length != length {
             course.complain(format!("completion {} of the {name}s: {completion:?}", index + 1));
         }
-        if let Some(place) = Kind::ALL.iter().position(|other| *other == kind) {
-            course.completed[place] += 1;
+        let place = plan.kinds.iter().position(|other| *other == kind);
+        if let Some(completed) = place.and_then(|place| course.completed.get_mut(place)) {
+            *completed += 1;
         }
         let text = if kind.is_atomic() {
             format!("{name} #{} is done: it was {:#x}", index + 1, Plan::found(kind, index))
-        } else {
+        } else if plan.transport.is_reliable() {
             format!("{name} #{} is done", index + 1)
+        } else {
+            format!("{name} #{} is done: it is sent, more A will not know", index + 1)
         };
         witness.mark(now, End::A, Mark::Done, &text)
     }

@@ -48,7 +48,12 @@ impl History {
         let role = if packet.body.is_response() { Role::Answer } else { Role::Request };
         let furthest = match role {
             Role::Request => Some(&mut self.requests),
-            Role::Answer if is_refusal(&packet.body) => None,
+            // Neither takes a PSN of its own.
+            Role::Answer
+                if is_refusal(&packet.body) || matches!(packet.body, Body::CongestionNotification) =>
+            {
+                None
+            }
             Role::Answer => Some(&mut self.answers),
         };
         let end = packet.bth.psn.add(psns(&packet.body, mtu));

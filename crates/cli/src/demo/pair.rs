@@ -1,19 +1,22 @@
-//! Two adapters on a simulated link with one connected queue pair each: everything an application would set up.
+//! Two adapters on a simulated link, and what an application does with them once [`setup`] has made a queue pair at each.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use rdmalab_device::{AdapterConfig, HostAddress, Network, NetworkConfig, Passage};
-use rdmalab_roce::{Event, QueuePairConfig};
+use rdmalab_roce::{CongestionControl, Event, Profile};
 use rdmalab_sim::{End, LinkConfig, PerEnd, RuleSet};
 use rdmalab_verbs::{
-    Access, Attributes, Capabilities, Completion, CompletionQueueId, HeapMemory, Memory, Operation, Path,
-    QueuePairType, ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, State,
+    AddressHandleId, Completion, CompletionQueueId, FastRegistration, HeapMemory, Memory, Operation,
+    ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, SharedReceiveQueueId, Target,
 };
-use rdmalab_wire::{PathMtu, Psn, Qpn, RKey, ack_timeout_nanoseconds};
+use rdmalab_wire::{PathMtu, QKey, Qpn, RKey, ack_timeout_nanoseconds};
 
+use super::kind::Kind;
 use super::plan::Plan;
+use super::setup;
+use super::transport::Transport;
 use crate::outcome::{Error, Result};
 
 /// Nanoseconds from one end of the link to the other.
@@ -28,15 +31,19 @@ const LINK_MTU: usize = 1500;
 pub const PATH_MTU: PathMtu = PathMtu::M1024;
 /// Local ACK timeout, as the 5-bit code: about a millisecond, longer than the link needs for the longest answers that may
 /// stand in front of one ([`READS`] of [`Plan::MOST_SIZE`]).
-const TIMEOUT: u8 = 8;
+pub const TIMEOUT: u8 = 8;
 /// Retries before a queue pair gives up.
 pub const RETRY_COUNT: u8 = 7;
 /// READs and atomics outstanding at once.
-const READS: u8 = 4;
+pub const READS: u8 = 4;
 /// The PSNs with which the two begin. Real adapters draw them by chance; these are easy to read.
 pub const FIRST_PSN: PerEnd<u32> = PerEnd { a: 100, b: 500 };
 /// Virtual address of both regions.
-const BASE: u64 = 0x1000;
+pub const BASE: u64 = 0x1000;
+/// The queue key of B's datagram queue pair.
+pub const QUEUE_KEY: QKey = QKey::new(0x1111_1111);
+/// Another one.
+pub const WRONG_KEY: QKey = QKey::new(0x2222_2222);
 
 /// The local ACK timeout in nanoseconds.
 pub fn timeout() -> u64 {
@@ -49,10 +56,18 @@ pub struct Side {
     pub address: IpAddr,
     /// Its queue pair.
     pub queue_pair: Qpn,
-    send_queue: CompletionQueueId,
-    receive_queue: CompletionQueueId,
-    memory: Arc<HeapMemory>,
-    key: u32,
+    /// XRC has a queue pair for each direction: the one for requests of B's to A.
+    pub back: Option<Qpn>,
+    pub(super) send_queue: CompletionQueueId,
+    pub(super) receive_queue: CompletionQueueId,
+    pub(super) memory: Arc<HeapMemory>,
+    pub(super) key: u32,
+    /// Where XRC messages to this side take their receives from.
+    pub shared_receive_queue: Option<SharedReceiveQueueId>,
+    /// The way to the other side, for datagrams.
+    pub(super) way: Option<AddressHandleId>,
+    /// A key that is given and taken away again and again.
+    pub(super) fast_region: RKey,
 }
 
 impl Side {
@@ -61,6 +76,14 @@ impl Side {
         let mut bytes = vec![0; self.memory.length()];
         // The length is its own.
         let _ = self.memory.read(0, &mut bytes);
+        bytes
+    }
+
+    /// Bytes of its region as they are now.
+    pub fn bytes_at(&self, offset: u64, length: u32) -> Vec<u8> {
+        let mut bytes = vec![0; length as usize];
+        // What is asked for lies in the plan.
+        let _ = self.memory.read(offset as usize, &mut bytes);
         bytes
     }
 
@@ -74,18 +97,31 @@ impl Side {
     }
 }
 
+/// What the adapters and the link are like.
+pub struct Habits {
+    /// The implementation whose habits both have.
+    pub profile: Profile,
+    /// What slows a flow down.
+    pub congestion_control: CongestionControl,
+    /// What happens to frames.
+    pub rules: RuleSet,
+}
+
 /// Both sides and the link.
 pub struct Pair {
     network: Network,
     sides: PerEnd<Side>,
+    transport: Transport,
 }
 
 impl Pair {
     /// Two adapters with the plan's memory, connected. Nothing has been sent.
-    pub fn new(plan: &Plan, rules: RuleSet) -> Result<Self> {
+    pub fn new(plan: &Plan, habits: Habits) -> Result<Self> {
         let address = |last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last));
         let adapter = |last| AdapterConfig {
             report_retries: true,
+            profile: habits.profile,
+            congestion_control: habits.congestion_control,
             ..AdapterConfig::new(vec![HostAddress::new(address(last), 24)], LINK_MTU)
         };
         let link = LinkConfig {
@@ -94,15 +130,12 @@ impl Pair {
             queue_limit: ROOM,
             in_flight_limit: ROOM,
         };
-        let config = NetworkConfig { adapters: PerEnd { a: adapter(1), b: adapter(2) }, link, rules };
+        let adapters = PerEnd { a: adapter(1), b: adapter(2) };
+        let config = NetworkConfig { adapters, link, rules: habits.rules };
         let mut network = Network::new(config).map_err(unexpected)?;
-        let sides = PerEnd {
-            a: open(&mut network, End::A, address(1), &plan.a)?,
-            b: open(&mut network, End::B, address(2), &plan.b)?,
-        };
-        connect(&mut network, End::A, &sides)?;
-        connect(&mut network, End::B, &sides)?;
-        Ok(Self { network, sides })
+        let addresses = PerEnd { a: address(1), b: address(2) };
+        let sides = setup::sides(&mut network, plan, addresses)?;
+        Ok(Self { network, sides, transport: plan.transport })
     }
 
     /// One side.
@@ -125,19 +158,52 @@ impl Pair {
         self.network.link().next_arrival().is_some()
     }
 
-    /// Posts a send request at A.
-    pub fn post_send(&mut self, id: u64, operation: Operation, offset: u64, length: u32) -> Result<()> {
-        let side = &self.sides[End::A];
-        let elements = [side.element(offset, length)];
+    /// Whether frames are on their way or wait to be sent, or something else is due now.
+    pub fn is_busy(&mut self) -> bool {
+        let now = self.network.now();
+        let mut is_due = |end| self.network.adapter(end).next_timeout(now).is_some_and(|due| due <= now);
+        is_due(End::A) || is_due(End::B) || self.is_carrying()
+    }
+
+    /// Posts a send request at A, for an operation of a kind.
+    pub fn post_send(
+        &mut self,
+        id: u64,
+        kind: Kind,
+        operation: Operation,
+        offset: u64,
+        length: u32,
+    ) -> Result<()> {
+        let (ours, theirs) = (&self.sides[End::A], &self.sides[End::B]);
+        let target = match (self.transport, ours.way, theirs.shared_receive_queue) {
+            (Transport::Ud, Some(path), _) => {
+                let queue_key = if kind == Kind::WrongKey { WRONG_KEY } else { QUEUE_KEY };
+                Target::Datagram { path, queue_pair: theirs.queue_pair, queue_key }
+            }
+            (Transport::Xrc, _, Some(queue)) => Target::Xrc(queue),
+            _ => Target::Connected,
+        };
+        let elements = [ours.element(offset, length)];
         let request = SendRequest {
             id,
             operation,
-            elements: &elements,
+            target,
+            elements: if operation.is_without_elements() { &[] } else { &elements },
             flags: SendFlags::SIGNALED,
             ..SendRequest::default()
         };
         let adapter = self.network.adapter(End::A);
-        adapter.endpoint.post_send(&mut adapter.context, side.queue_pair, &request).map_err(unexpected)
+        // What is flushed out by a FLUSH must have been written before.
+        if let Operation::Flush { remote, .. } = operation {
+            let write = SendRequest {
+                operation: Operation::RdmaWrite(remote),
+                elements: &elements,
+                flags: SendFlags::empty(),
+                ..request
+            };
+            adapter.endpoint.post_send(&mut adapter.context, ours.queue_pair, &write).map_err(unexpected)?;
+        }
+        adapter.endpoint.post_send(&mut adapter.context, ours.queue_pair, &request).map_err(unexpected)
     }
 
     /// Posts a receive at B.
@@ -146,7 +212,38 @@ impl Pair {
         let elements = [side.element(offset, length)];
         let request = ReceiveRequest { id, elements: &elements };
         let adapter = self.network.adapter(End::B);
-        adapter.endpoint.post_receive(&mut adapter.context, side.queue_pair, &request).map_err(unexpected)
+        match side.shared_receive_queue {
+            Some(queue) => adapter.context.post_shared_receive(queue, &request),
+            None => adapter.endpoint.post_receive(&mut adapter.context, side.queue_pair, &request),
+        }
+        .map_err(unexpected)
+    }
+
+    /// B gives a key away, under a new name each time: it registers a region by a work request, for which no packet is
+    /// sent.
+    pub fn give_key(&mut self) -> Result<RKey> {
+        let side = &mut self.sides[End::B];
+        let region = side.fast_region;
+        let key = RKey::new(region.value() & !0xff | (region.value().wrapping_add(1) & 0xff));
+        side.fast_region = key;
+        let registration = FastRegistration {
+            region,
+            key,
+            offset: 0,
+            length: setup::FAST_REGION as u64,
+            address: BASE,
+            access: rdmalab_verbs::Access::REMOTE_READ,
+        };
+        let request = SendRequest { operation: Operation::FastRegister(registration), ..Default::default() };
+        let queue_pair = side.back.unwrap_or(side.queue_pair);
+        let adapter = self.network.adapter(End::B);
+        adapter.endpoint.post_send(&mut adapter.context, queue_pair, &request).map_err(unexpected)?;
+        Ok(key)
+    }
+
+    /// Whether a key of B's gives access to anything.
+    pub fn is_valid(&mut self, key: RKey) -> bool {
+        self.network.adapter(End::B).context.region(key.value()).is_some()
     }
 
     /// The next completion of a send request at A.
@@ -172,64 +269,8 @@ impl Pair {
     }
 }
 
-/// Makes domain, region, queues and queue pair of one side.
-fn open(network: &mut Network, end: End, address: IpAddr, contents: &[u8]) -> Result<Side> {
-    let adapter = network.adapter(end);
-    let context = &mut adapter.context;
-    let domain = context.allocate_protection_domain().map_err(unexpected)?;
-    let send_queue = context.create_completion_queue(256).map_err(unexpected)?;
-    let receive_queue = context.create_completion_queue(256).map_err(unexpected)?;
-    let memory = Arc::new(HeapMemory::new(contents.len()));
-    // The length is its own.
-    let _ = memory.write(0, contents);
-    let shared = Arc::clone(&memory) as Arc<dyn Memory>;
-    let key = context.register(domain, BASE, shared, Access::FULL).map_err(unexpected)?;
-    let config = QueuePairConfig {
-        receive_queue,
-        ..QueuePairConfig::new(QueuePairType::Rc, domain, send_queue, Capabilities::default())
-    };
-    let queue_pair = adapter.endpoint.create_queue_pair(context, &config).map_err(unexpected)?;
-    Ok(Side { address, queue_pair, send_queue, receive_queue, memory, key })
-}
-
-/// Brings the queue pair of one side to RTS, with what the other side told it.
-fn connect(network: &mut Network, end: End, sides: &PerEnd<Side>) -> Result<()> {
-    let (ours, theirs) = (&sides[end], &sides[end.opposite()]);
-    let steps = [
-        Attributes {
-            state: Some(State::Init),
-            partition_index: Some(0),
-            access: Some(Access::FULL),
-            ..Attributes::default()
-        },
-        Attributes {
-            state: Some(State::Rtr),
-            path: Some(Path::new(ours.address, theirs.address)),
-            path_mtu: Some(PATH_MTU),
-            destination: Some(theirs.queue_pair),
-            receive_psn: Some(Psn::new(FIRST_PSN[end.opposite()])),
-            max_destination_reads: Some(READS),
-            min_rnr_timer: Some(12),
-            ..Attributes::default()
-        },
-        Attributes {
-            state: Some(State::Rts),
-            timeout: Some(TIMEOUT),
-            retry_count: Some(RETRY_COUNT),
-            rnr_retry: Some(RETRY_COUNT),
-            send_psn: Some(Psn::new(FIRST_PSN[end])),
-            max_reads: Some(READS),
-            ..Attributes::default()
-        },
-    ];
-    let adapter = network.adapter(end);
-    steps.iter().try_for_each(|attributes| {
-        adapter.endpoint.modify(&mut adapter.context, ours.queue_pair, attributes).map_err(unexpected)
-    })
-}
-
 /// For what the demonstration itself sees to that it cannot happen.
-fn unexpected(error: impl std::fmt::Display) -> Error {
+pub fn unexpected(error: impl std::fmt::Display) -> Error {
     Error::failed(format_args!("the demonstration could not be set up: {error}"))
         .advice("this is a fault of rdmalab; please report it with the command line")
 }

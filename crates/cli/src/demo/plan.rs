@@ -3,74 +3,30 @@
 //! A asks, B serves. Each side has one region, filled with random bytes of the seed before anything happens. Every message
 //! has a slot of its own on both sides with a few bytes of distance to the next, so that whatever lands in a wrong place,
 //! lands twice, or lands beside, shows: at the end the whole region is compared, not just the slots.
+//!
+//! Where messages may be lost, nobody knows beforehand which receive a message will land in. Then receives have slots of
+//! their own, behind all others, in the order in which they are posted.
+
+use std::ops::Range;
 
 use rdmalab_sim::Seed;
-use rdmalab_verbs::CompletionKind;
+
+use super::kind::{Kind, VALUE};
+use super::transport::Transport;
 
 /// Bytes between one slot and the next.
 const DISTANCE: u64 = 8;
-/// Bytes of a value of an atomic.
-pub const VALUE: u32 = 8;
 /// What the counter of the FETCH_ADDs is at first.
 const FIRST_COUNT: u64 = 0x100;
 /// What each FETCH_ADD adds.
 pub const ADD: u64 = 0x10;
 
-/// The operations, in the order of the demonstration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    Send,
-    Write,
-    Read,
-    FetchAdd,
-    CompareSwap,
-}
-
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Send, Self::Write, Self::Read, Self::FetchAdd, Self::CompareSwap];
-
-    /// The name, as the opcodes have it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Send => "SEND",
-            Self::Write => "WRITE",
-            Self::Read => "READ",
-            Self::FetchAdd => "FETCH_ADD",
-            Self::CompareSwap => "CMP_SWAP",
-        }
-    }
-
-    /// What it does, for somebody who sees it for the first time.
-    pub fn story(self) -> &'static str {
-        match self {
-            Self::Send => "A's message lands in a buffer that B posted for it, and both programs are told.",
-            Self::Write => "A writes into B's memory, by address and key. B's program is not told.",
-            Self::Read => "A reads B's memory: one packet asks, the answer comes in several.",
-            Self::FetchAdd => "A adds to a number in B's memory, and gets what it was before.",
-            Self::CompareSwap => "A replaces a number in B's memory if it is the one A expects.",
-        }
-    }
-
-    /// What its completion at A says it was.
-    pub fn completion(self) -> CompletionKind {
-        match self {
-            Self::Send => CompletionKind::Send,
-            Self::Write => CompletionKind::RdmaWrite,
-            Self::Read => CompletionKind::RdmaRead,
-            Self::FetchAdd => CompletionKind::FetchAndAdd,
-            Self::CompareSwap => CompletionKind::CompareAndSwap,
-        }
-    }
-
-    /// Whether it carries a value instead of a message.
-    pub fn is_atomic(self) -> bool {
-        matches!(self, Self::FetchAdd | Self::CompareSwap)
-    }
-}
-
 /// How much of each operation is done, and with which bytes.
 pub struct Plan {
+    /// The transport service.
+    pub transport: Transport,
+    /// The operations, in the order of the demonstration. None is there twice.
+    pub kinds: Vec<Kind>,
     /// Messages of each kind.
     pub messages: u32,
     /// Bytes of a message.
@@ -90,23 +46,24 @@ impl Plan {
     pub const MOST_MESSAGES: u32 = 100_000;
 
     /// A plan whose contents come from `seed`. The limits above are the caller's to check.
-    pub fn new(seed: Seed, messages: u32, size: u32) -> Self {
-        let mut plan = Self { messages, size, a: Vec::new(), b: Vec::new() };
-        let length = plan.length();
-        let filled = |branch| {
+    pub fn new(seed: Seed, transport: Transport, kinds: &[Kind], messages: u32, size: u32) -> Self {
+        let kinds = kinds.to_vec();
+        let mut plan = Self { transport, kinds, messages, size, a: Vec::new(), b: Vec::new() };
+        let filled = |branch, length| {
             let mut bytes = vec![0; length];
             seed.branch(branch).random().fill(&mut bytes);
             bytes
         };
-        (plan.a, plan.b) = (filled(0), filled(1));
+        plan.a = filled(0, plan.length());
+        plan.b = filled(1, plan.length() + plan.receives_length());
         plan.set_b(Kind::FetchAdd, FIRST_COUNT);
-        plan.set_b(Kind::CompareSwap, Self::swapped(0));
+        plan.set_b(Kind::CmpSwap, Self::swapped(0));
         plan
     }
 
     /// Bytes of a kind's messages, or of one message.
     pub fn bytes(&self, kind: Kind) -> u32 {
-        if kind.is_atomic() { VALUE } else { self.size }
+        if kind.is_value() { VALUE } else { self.size }
     }
 
     /// Where message `index` of a kind lies in A's region: the source, or what the answer fills.
@@ -132,42 +89,72 @@ impl Plan {
         }
     }
 
-    /// Whether message `index` of a kind has arrived: `a` and `b` are the regions as they are now.
+    /// What A sends as message `index` of a kind.
+    pub fn message(&self, kind: Kind, index: u32) -> &[u8] {
+        self.a.get(self.range(self.at_a(kind, index), kind)).unwrap_or_default()
+    }
+
+    /// Where receive `number` of all of B's lies in its region, if messages may be lost; a datagram's header comes first.
+    pub fn receive(&self, number: u32) -> u64 {
+        self.length() as u64 + self.receive_stride() * u64::from(number)
+    }
+
+    /// Bytes of such a receive.
+    pub fn receive_bytes(&self) -> u32 {
+        self.transport.header_area() + self.size
+    }
+
+    /// Such receives that B posts in all.
+    pub fn receives(&self) -> u32 {
+        let kinds = self.kinds.iter().filter(|kind| kind.takes_receive()).count() as u32;
+        if self.transport.is_reliable() { 0 } else { kinds * self.messages }
+    }
+
+    /// Whether message `index` of a kind is where it belongs, if none is ever lost: `a` and `b` are the regions as they
+    /// are now.
     pub fn is_right(&self, kind: Kind, index: u32, a: &[u8], b: &[u8]) -> bool {
         let at_a = self.range(self.at_a(kind, index), kind);
         let at_b = self.range(self.at_b(kind, index), kind);
         match kind {
-            Kind::Send | Kind::Write => b.get(at_b) == self.a.get(at_a),
             Kind::Read => a.get(at_a) == self.b.get(at_b),
-            Kind::FetchAdd | Kind::CompareSwap => {
+            Kind::FetchAdd | Kind::CmpSwap => {
                 a.get(at_a) == Some(&Self::found(kind, index).to_ne_bytes()[..])
             }
+            _ => b.get(at_b) == self.a.get(at_a),
         }
     }
 
-    /// Both regions as they must be when everything is done.
+    /// Both regions as they must be when everything is done and nothing was lost for good.
     pub fn expected(&self) -> (Vec<u8>, Vec<u8>) {
         let (mut a, mut b) = (self.a.clone(), self.b.clone());
-        for kind in Kind::ALL {
+        for &kind in &self.kinds {
             for index in 0..self.messages {
                 let at_a = self.range(self.at_a(kind, index), kind);
                 let at_b = self.range(self.at_b(kind, index), kind);
                 match kind {
-                    Kind::Send | Kind::Write => copy(&mut b, at_b, &self.a, at_a),
                     Kind::Read => copy(&mut a, at_a, &self.b, at_b),
-                    Kind::FetchAdd | Kind::CompareSwap => {
+                    Kind::FetchAdd | Kind::CmpSwap => {
                         copy(&mut a, at_a, &Self::found(kind, index).to_ne_bytes(), 0..VALUE as usize);
                         copy(&mut b, at_b, &Self::found(kind, index + 1).to_ne_bytes(), 0..VALUE as usize);
                     }
+                    _ => copy(&mut b, at_b, &self.a, at_a),
                 }
             }
         }
         (a, b)
     }
 
-    /// Bytes of each region.
+    /// Bytes of A's region, and of B's without the receives that have slots of their own.
     fn length(&self) -> usize {
-        self.slot(Kind::CompareSwap, self.messages) as usize
+        self.kinds.last().map_or(0, |last| self.slot(*last, self.messages)) as usize
+    }
+
+    fn receives_length(&self) -> usize {
+        (self.receive_stride() * u64::from(self.receives())) as usize
+    }
+
+    fn receive_stride(&self) -> u64 {
+        u64::from(self.receive_bytes()).next_multiple_of(8) + DISTANCE
     }
 
     /// Distance from one slot of a kind to the next. Slots begin at multiples of eight, as atomics need it.
@@ -179,17 +166,19 @@ impl Plan {
         // Even without messages there is a number for the atomics.
         let places = u64::from(self.messages) + 1;
         let before: u64 =
-            Kind::ALL.iter().filter(|other| **other < kind).map(|other| self.stride(*other)).sum();
+            self.kinds.iter().take_while(|other| **other != kind).map(|other| self.stride(*other)).sum();
         before * places + self.stride(kind) * u64::from(index)
     }
 
-    fn range(&self, start: u64, kind: Kind) -> std::ops::Range<usize> {
+    fn range(&self, start: u64, kind: Kind) -> Range<usize> {
         start as usize..start as usize + self.bytes(kind) as usize
     }
 
     fn set_b(&mut self, kind: Kind, value: u64) {
-        let at = self.range(self.at_b(kind, 0), kind);
-        copy(&mut self.b, at, &value.to_ne_bytes(), 0..VALUE as usize);
+        if self.kinds.contains(&kind) {
+            let at = self.range(self.at_b(kind, 0), kind);
+            copy(&mut self.b, at, &value.to_ne_bytes(), 0..VALUE as usize);
+        }
     }
 }
 
@@ -203,11 +192,30 @@ fn copy(to: &mut [u8], at: std::ops::Range<usize>, from: &[u8], range: std::ops:
 mod tests {
     use super::*;
 
+    fn plan(messages: u32, size: u32) -> Plan {
+        let all = [Transport::Rc.usual(), &[Kind::SendInv, Kind::Flush, Kind::AtomicWrite]].concat();
+        Plan::new(Seed::new(1), Transport::Rc, &all, messages, size)
+    }
+
+    #[test]
+    fn receives_that_messages_may_miss_lie_apart_behind_all_slots() {
+        let kinds = Transport::Ud.usual();
+        let plan = Plan::new(Seed::new(1), Transport::Ud, kinds, 3, 10);
+        assert_eq!(plan.receives(), 9);
+        let last_slot = kinds.iter().map(|&kind| plan.at_b(kind, 2) + 10).max().unwrap();
+        assert!(plan.receive(0) > last_slot);
+        for number in 0..9 {
+            assert!(plan.receive(number) + 50 < plan.receive(number + 1));
+        }
+        assert_eq!(plan.receive(9) as usize, plan.b.len());
+    }
+
     #[test]
     fn slots_lie_apart_and_inside_whatever_the_size() {
         for (messages, size) in [(0, 0), (1, 0), (1, 1), (3, 7), (2, 8), (5, 2500)] {
-            let plan = Plan::new(Seed::new(1), messages, size);
-            let mut slots: Vec<(u64, u64)> = Kind::ALL
+            let plan = plan(messages, size);
+            let mut slots: Vec<(u64, u64)> = plan
+                .kinds
                 .iter()
                 .flat_map(|&kind| (0..messages).map(move |index| (kind, index)))
                 .map(|(kind, index)| (plan.at_a(kind, index), u64::from(plan.bytes(kind))))
@@ -221,9 +229,9 @@ mod tests {
 
     #[test]
     fn nothing_is_right_before_it_is_done_and_everything_afterwards() {
-        let plan = Plan::new(Seed::new(1), 2, 100);
+        let plan = plan(2, 100);
         let (a, b) = plan.expected();
-        for kind in Kind::ALL {
+        for &kind in &plan.kinds {
             for index in 0..2 {
                 assert!(!plan.is_right(kind, index, &plan.a, &plan.b), "{kind:?} {index}");
                 assert!(plan.is_right(kind, index, &a, &b), "{kind:?} {index}");
@@ -233,11 +241,11 @@ mod tests {
 
     #[test]
     fn atomics_find_what_the_one_before_left() {
-        let plan = Plan::new(Seed::new(1), 3, 0);
+        let plan = plan(3, 0);
         let (_, b) = plan.expected();
         let at = plan.at_b(Kind::FetchAdd, 2) as usize;
         assert_eq!(b[at..at + 8], (FIRST_COUNT + 3 * ADD).to_ne_bytes());
-        let at = plan.at_b(Kind::CompareSwap, 2) as usize;
+        let at = plan.at_b(Kind::CmpSwap, 2) as usize;
         assert_eq!(b[at..at + 8], 4u64.to_ne_bytes());
     }
 }

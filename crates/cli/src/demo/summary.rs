@@ -1,38 +1,18 @@
 //! The two tables at the end: what was done, and what it took.
 
 use comfy_table::{CellAlignment, Table, TableStyle};
-use rdmalab_roce::Counters;
+use rdmalab_roce::{Counters, Discard};
 use rdmalab_sim::{End, PerEnd};
 
 use super::exchange::Course;
-use super::plan::{Kind, Plan};
+use super::kind::Kind;
+use super::plan::Plan;
+use super::verdict::Verdict;
 use super::witness::Tally;
+use crate::discards;
 
 /// A line under the head, and nothing else.
 const TABLE: TableStyle = TableStyle::new().header_separator(comfy_table::LineStyle::new('─', '─', '─', '─'));
-
-/// What the memory of both sides says.
-pub struct Verdict {
-    /// Messages whose bytes are where they belong, by operation in the order of [`Kind::ALL`].
-    pub right: [u32; Kind::ALL.len()],
-    /// Every byte of both regions is as it must be, if everything was done.
-    pub whole: bool,
-}
-
-impl Verdict {
-    /// Compares the memory of both sides with the plan.
-    pub fn new(plan: &Plan, a: &[u8], b: &[u8]) -> Self {
-        let right = Kind::ALL
-            .map(|kind| (0..plan.messages).filter(|&index| plan.is_right(kind, index, a, b)).count() as u32);
-        let (expected_a, expected_b) = plan.expected();
-        Self { right, whole: a == expected_a && b == expected_b }
-    }
-
-    /// Whether all that completed is right.
-    pub fn bears_out(&self, course: &Course) -> bool {
-        self.right.iter().zip(course.completed).all(|(right, completed)| *right >= completed)
-    }
-}
 
 fn table(head: &[&str]) -> Table {
     let mut table = Table::new();
@@ -45,18 +25,32 @@ fn table(head: &[&str]) -> Table {
 
 /// A line for each operation.
 pub fn operations(plan: &Plan, course: &Course, verdict: &Verdict) -> Table {
-    let mut table = table(&["operation", "messages", "bytes", "completed", "memory right", ""]);
-    let rows = Kind::ALL.into_iter().zip(course.completed).zip(verdict.right);
-    for ((kind, completed), right) in rows {
-        let ok = completed == plan.messages && right == plan.messages;
-        table.add_row([
+    let is_reliable = plan.transport.is_reliable();
+    let mut table = if is_reliable {
+        table(&["operation", "messages", "bytes", "completed", "memory right", ""])
+    } else {
+        table(&["operation", "messages", "bytes", "sent", "arrived whole", "lost", ""])
+    };
+    let rows = plan.kinds.iter().zip(&course.completed).zip(&verdict.right);
+    for ((&kind, &completed), &right) in rows {
+        let lost = plan.messages.saturating_sub(right);
+        let ok = completed == plan.messages
+            && match kind {
+                Kind::WrongKey => right == 0,
+                _ => lost == 0 || !is_reliable,
+            };
+        let mut row = vec![
             kind.name().to_owned(),
             plan.messages.to_string(),
             (u64::from(plan.messages) * u64::from(plan.bytes(kind))).to_string(),
             completed.to_string(),
             right.to_string(),
-            if ok { "ok" } else { "NOT OK" }.to_owned(),
-        ]);
+        ];
+        if !is_reliable {
+            row.push(lost.to_string());
+        }
+        row.push(if ok { "ok" } else { "NOT OK" }.to_owned());
+        table.add_row(row);
     }
     table
 }
@@ -83,5 +77,15 @@ pub fn adapters(tally: &PerEnd<Tally>, counters: &PerEnd<Counters>) -> Table {
     row("went back: RNR NAK", &|tally, _| tally.rnr_naks);
     row("duplicate requests recognised", &|_, counters| counters.duplicate_request);
     row("packets behind a gap discarded", &|_, counters| counters.out_of_seq_request);
+    row("packets with a congestion mark", &|_, counters| counters.np_ecn_marked_roce_packets);
+    row("congestion notifications sent", &|_, counters| counters.np_cnp_sent);
+    row("congestion notifications heeded", &|_, counters| counters.rp_cnp_handled);
+    for reason in Discard::ALL {
+        // Those behind a gap are told above.
+        if reason != Discard::OutOfSequence {
+            let what = format!("discarded: {}", discards::words(reason));
+            row(&what, &|_, counters| counters.discarded(reason));
+        }
+    }
     table
 }

@@ -2,6 +2,9 @@
 
 mod craft;
 mod demo;
+mod demo_judged;
+mod demo_transports;
 mod dump;
 mod program;
+mod states;
 mod usage;

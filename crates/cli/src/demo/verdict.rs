@@ -1,0 +1,142 @@
+//! What the memory of both sides says at the end.
+//!
+//! Where nothing is lost for good, both regions must be what the plan says. Elsewhere what arrived must be whole and
+//! right, of what did not arrive there may be pieces that are right, and every other byte must be untouched.
+
+use std::ops::Range;
+
+use super::exchange::Course;
+use super::kind::Kind;
+use super::pair::PATH_MTU;
+use super::plan::Plan;
+
+/// What the memory of both sides says.
+pub struct Verdict {
+    /// Messages whose bytes are where they belong, by operation in the order of the plan.
+    pub right: Vec<u32>,
+    /// Every byte of both regions is as it must be.
+    pub whole: bool,
+}
+
+impl Verdict {
+    /// Compares the memory of both sides with the plan, and with what B was told. `lost` packets were lost on the link.
+    pub fn new(plan: &Plan, course: &Course, lost: u64, a: &[u8], b: &[u8]) -> Self {
+        if plan.transport.is_reliable() {
+            let count = |&kind: &Kind| {
+                (0..plan.messages).filter(|&index| plan.is_right(kind, index, a, b)).count() as u32
+            };
+            let right = plan.kinds.iter().map(count).collect();
+            let (expected_a, expected_b) = plan.expected();
+            return Self { right, whole: a == expected_a && b == expected_b };
+        }
+        let mut memory = Memory { plan, found: b, expected: plan.b.clone() };
+        let right: Vec<u32> = plan.kinds.iter().map(|&kind| memory.judge(kind, course)).collect();
+        memory.judge_receives(course);
+        // A lost packet takes one message with it, and nothing else may.
+        let missing: u64 = plan
+            .kinds
+            .iter()
+            .zip(&right)
+            .filter(|(kind, _)| **kind != Kind::WrongKey)
+            .map(|(_, right)| u64::from(plan.messages - right))
+            .sum();
+        let whole = a == plan.a && b == memory.expected && missing <= lost;
+        Self { right, whole }
+    }
+
+    /// Whether all that completed is right.
+    pub fn bears_out(&self, plan: &Plan, course: &Course) -> bool {
+        !plan.transport.is_reliable()
+            || self.right.iter().zip(&course.completed).all(|(right, completed)| right >= completed)
+    }
+}
+
+/// B's region where messages may be lost: what is there, and what may be there, worked out step by step.
+struct Memory<'a> {
+    plan: &'a Plan,
+    found: &'a [u8],
+    expected: Vec<u8>,
+}
+
+impl Memory<'_> {
+    /// How many messages of a kind arrived. WRITEs are where they were sent to, and only their bytes tell.
+    fn judge(&mut self, kind: Kind, course: &Course) -> u32 {
+        if kind.fills_receive() {
+            return course.arrived(kind);
+        }
+        let mut told = vec![false; self.plan.messages as usize];
+        for arrival in course.arrivals.iter().filter(|arrival| arrival.kind == kind) {
+            if let Some(told) = told.get_mut(arrival.index as usize) {
+                *told = true;
+            }
+        }
+        let mut whole = 0;
+        for (index, told) in (0..).zip(told) {
+            let message = self.plan.message(kind, index);
+            let landed = self.landed(self.plan.at_b(kind, index), message);
+            // What B was told of must be there; where it must be told, that is what counts.
+            let is_whole = if kind.has_immediate() { told } else { landed == message.len() };
+            whole += u32::from(is_whole);
+            let landed = if is_whole { message.len() } else { landed };
+            self.expect(self.plan.at_b(kind, index), &message[..landed]);
+        }
+        whole
+    }
+
+    /// Bytes of a message from its beginning on that are in place, in whole packets.
+    fn landed(&self, at: u64, message: &[u8]) -> usize {
+        let found = self.found.get(range(at, message.len())).unwrap_or_default();
+        let same = message
+            .chunks(PATH_MTU.bytes())
+            .zip(found.chunks(PATH_MTU.bytes()))
+            .take_while(|(sent, found)| sent == found)
+            .map(|(sent, _)| sent.len());
+        same.sum()
+    }
+
+    /// Receives that were filled hold their message. Others may hold packets of messages that broke off.
+    fn judge_receives(&mut self, course: &Course) {
+        let area = u64::from(self.plan.transport.header_area());
+        for number in 0..course.receives {
+            let at = self.plan.receive(number);
+            match course.arrivals.get(number as usize).filter(|arrival| arrival.kind.fills_receive()) {
+                Some(arrival) => {
+                    self.expect(at, &arrival.area);
+                    self.expect(at + area, self.plan.message(arrival.kind, arrival.index));
+                }
+                None => self.allow_pieces(at + area),
+            }
+        }
+    }
+
+    /// Packets of messages at their places in a receive that no message filled.
+    fn allow_pieces(&mut self, at: u64) {
+        let kinds: Vec<Kind> = self.plan.kinds.iter().copied().filter(|kind| kind.fills_receive()).collect();
+        let size = self.plan.size as usize;
+        for start in (0..size).step_by(PATH_MTU.bytes()) {
+            let piece = range(at + start as u64, PATH_MTU.bytes().min(size - start));
+            let Some(found) = self.found.get(piece.clone()) else { continue };
+            if self.expected.get(piece.clone()) == Some(found) {
+                continue;
+            }
+            let is_sent = |kind: Kind| {
+                (0..self.plan.messages).any(|index| {
+                    self.plan.message(kind, index).get(start..start + found.len()) == Some(found)
+                })
+            };
+            if kinds.iter().any(|&kind| is_sent(kind)) {
+                self.expected[piece].copy_from_slice(found);
+            }
+        }
+    }
+
+    fn expect(&mut self, at: u64, bytes: &[u8]) {
+        if let Some(place) = self.expected.get_mut(range(at, bytes.len())) {
+            place.copy_from_slice(bytes);
+        }
+    }
+}
+
+fn range(at: u64, length: usize) -> Range<usize> {
+    at as usize..at as usize + length
+}

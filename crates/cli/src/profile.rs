@@ -1,0 +1,27 @@
+//! Profiles and congestion control, as they are asked for on the command line.
+
+use rdmalab_device::{CongestionControl, DcqcnConfig, Profile};
+
+/// Reads the name of a profile.
+pub fn profile(text: &str) -> Result<Profile, String> {
+    let names = || Profile::ALL.map(|profile| profile.name).join(", ");
+    Profile::named(text).ok_or_else(|| format!("a profile is one of {}", names()))
+}
+
+/// Bytes per second of one Gbit/s.
+const GIGABIT: f64 = 125_000_000.0;
+
+/// Reads `none`, `fixed=RATE` with a rate in Gbit/s, or `dcqcn`.
+pub fn congestion_control(text: &str) -> Result<CongestionControl, &'static str> {
+    match text.split_once('=') {
+        None if text == "none" => Ok(CongestionControl::None),
+        None if text == "dcqcn" => Ok(CongestionControl::Dcqcn(DcqcnConfig::default())),
+        Some(("fixed", rate)) => rate
+            .parse::<f64>()
+            .ok()
+            .filter(|rate| (0.001..=1000.0).contains(rate))
+            .map(|rate| CongestionControl::Fixed((rate * GIGABIT) as u64))
+            .ok_or("a rate is a number of Gbit/s from 0.001 to 1000"),
+        _ => Err("none, fixed=RATE with a rate in Gbit/s, or dcqcn"),
+    }
+}

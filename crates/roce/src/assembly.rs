@@ -44,7 +44,7 @@ pub(crate) enum Fault {
     Fatal {
         /// What the peer is told.
         nak: NakCode,
-        /// How the receive that is taken ends, if the message had to do with it.
+        /// How the receive that is taken ends, if in another way than the NAK says.
         receive: Option<CompletionStatus>,
     },
 }
@@ -114,13 +114,10 @@ impl Assembly {
             Some(Message::Send { placed }) => placed,
             _ => 0,
         };
-        if let Some((_, elements)) = self.receives.taken() {
-            let domain = landing.accessor.protection_domain;
-            context.scatter(domain, elements, placed, packet.payload).map_err(|_| Fault::Fatal {
-                nak: NakCode::RemoteOperationalError,
-                receive: Some(CompletionStatus::LocalProtectionError),
-            })?;
-        }
+        self.receives.place(context, placed, packet.payload).map_err(|_| Fault::Fatal {
+            nak: NakCode::RemoteOperationalError,
+            receive: Some(CompletionStatus::LocalProtectionError),
+        })?;
         let placed = placed + packet.payload.len() as u32;
         if matches!(position, Position::First | Position::Middle) {
             self.message = Some(Message::Send { placed });

@@ -56,21 +56,21 @@ impl DatagramReceiver {
             owner.counters.discard(Discard::NoReceive);
             return Ok(());
         }
-        let Some((work, elements)) = self.receives.taken() else { return Ok(()) };
+        let Some((work, _)) = self.receives.taken() else { return Ok(()) };
         let length = HEADER_AREA + packet.payload.len();
         if length > work.length as usize {
             owner.counters.discard(Discard::ReceiveTooSmall);
             return Ok(());
         }
-        let domain = landing.accessor.protection_domain;
         let mut area = [0; HEADER_AREA];
         let header = datagram.network_bytes();
         if let Some(place) = HEADER_AREA.checked_sub(header.len()).and_then(|start| area.get_mut(start..)) {
             place.copy_from_slice(header);
         }
-        let placed = context
-            .scatter(domain, elements, 0, &area)
-            .and_then(|()| context.scatter(domain, elements, HEADER_AREA as u32, packet.payload));
+        let placed = self
+            .receives
+            .place(context, 0, &area)
+            .and_then(|()| self.receives.place(context, HEADER_AREA as u32, packet.payload));
         let completion =
             Completion { kind: CompletionKind::Receive, queue_pair: owner.number, ..Completion::default() };
         if placed.is_err() {

@@ -9,8 +9,8 @@
 use alloc::vec::Vec;
 
 use rdmalab_verbs::{
-    Accessor, Completion, CompletionKind, CompletionQueueId, CompletionStatus, Context, PostError,
-    ReceiveQueue, ReceiveRequest, ReceiveWork, Sge, SharedReceiveQueueId,
+    Accessor, Completion, CompletionKind, CompletionQueueId, CompletionStatus, Context, LocalFault,
+    PostError, ProtectionDomainId, ReceiveQueue, ReceiveRequest, ReceiveWork, Sge, SharedReceiveQueueId,
 };
 use rdmalab_wire::Qpn;
 
@@ -29,6 +29,8 @@ pub(crate) struct Landing {
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     work: ReceiveWork,
+    /// Where its memory is.
+    domain: ProtectionDomainId,
     completions: CompletionQueueId,
     is_shared: bool,
 }
@@ -81,7 +83,8 @@ impl Receives {
             Some(shared) => context.take_shared_receive(shared, &mut self.elements),
         };
         let (completions, is_shared) = (landing.completions, landing.shared.is_some());
-        self.taken = work.map(|work| Taken { work, completions, is_shared });
+        let domain = landing.accessor.protection_domain;
+        self.taken = work.map(|work| Taken { work, domain, completions, is_shared });
         self.taken.is_some()
     }
 
@@ -92,6 +95,12 @@ impl Receives {
             Some(_) => self.queue.front(),
             None => None,
         }
+    }
+
+    /// Puts a piece of a message into the receive that is taken, so many bytes behind its beginning.
+    pub(crate) fn place(&self, context: &Context, offset: u32, bytes: &[u8]) -> Result<(), LocalFault> {
+        let (Some(taken), Some((_, elements))) = (self.taken, self.taken()) else { return Ok(()) };
+        context.scatter(taken.domain, elements, offset, bytes)
     }
 
     /// Completes the receive that is taken; its number is filled in.

@@ -152,6 +152,21 @@ impl Side {
         self.endpoint.create_queue_pair(&mut self.context, &config).unwrap()
     }
 
+    /// Another queue pair like the first, in RTS.
+    pub fn connect_another(&mut self, setup: &Setup, peer: IpAddr, peer_queue_pair: Qpn) -> Qpn {
+        let number = self.another_queue_pair();
+        for attributes in self.steps(setup, peer, peer_queue_pair) {
+            self.endpoint.modify(&mut self.context, number, &attributes).unwrap();
+        }
+        number
+    }
+
+    /// Moves to another port, with a new queue pair in RESET.
+    pub fn move_to(&mut self, port: EndpointConfig) {
+        self.endpoint = Endpoint::new(EndpointConfig { report_retries: true, profile: PLAIN, ..port });
+        self.queue_pair = self.another_queue_pair();
+    }
+
     /// A way for datagrams.
     pub fn handle_to(&mut self, peer: IpAddr) -> AddressHandleId {
         self.context.create_address_handle(self.domain, Path::new(self.address, peer)).unwrap()

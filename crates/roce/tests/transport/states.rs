@@ -1,4 +1,9 @@
-//! The queue pair's states, driven through `modify`: exactly the table of the verbs, and nothing changes when it refuses.
+//! The queue pair's states, driven through `modify`: exactly the table of the verbs for each kind of queue pair, and
+//! nothing changes when it refuses.
+//!
+//! Rule: qp-states: the state of a queue pair changes by the table of its kind, with all of the required attributes and no
+//! others than the optional ones; a refused change changes nothing.
+//! Rule: qp-sqe-unreliable: only unreliable queue pairs have the state SQE.
 //!
 //! Rule: qp-state-table: A queue pair changes its state only as the verbs' table has it, with every required attribute and no attribute that is not allowed; a change that is refused changes nothing.
 
@@ -7,9 +12,6 @@ use rdmalab_wire::{PathMtu, Psn, QKey, Qpn};
 
 use crate::script::*;
 use crate::side::{address, restricted};
-
-/// States that an RC queue pair can be in.
-const REACHABLE: [State; 6] = [State::Reset, State::Init, State::Rtr, State::Rts, State::Sqd, State::Err];
 
 /// A valid value for each attribute of a set.
 fn attributes(set: AttributeSet) -> Attributes {
@@ -40,58 +42,37 @@ fn to(state: State, set: AttributeSet) -> Attributes {
     Attributes { state: Some(state), ..attributes(set) }
 }
 
+/// The states that a queue pair of a kind can be in.
+fn reachable(kind: QueuePairType) -> impl Iterator<Item = State> {
+    let stops = matches!(kind, QueuePairType::Uc | QueuePairType::Ud);
+    State::ALL.into_iter().filter(move |&state| state != State::Sqe || stops)
+}
+
+/// A queue pair of a kind in a state.
+fn in_state(kind: QueuePairType, state: State) -> Script {
+    Script::in_state(state, Setup { kind, ..Setup::default() })
+}
+
+/// All kinds, states that they can be in, and states.
+fn cases() -> impl Iterator<Item = (QueuePairType, State, State)> {
+    QueuePairType::ALL
+        .into_iter()
+        .flat_map(|kind| reachable(kind).map(move |from| (kind, from)))
+        .flat_map(|(kind, from)| State::ALL.into_iter().map(move |target| (kind, from, target)))
+}
+
 #[test]
 fn every_change_of_the_table_happens_with_exactly_the_required_attributes() {
-    for from in REACHABLE {
-        for target in State::ALL {
-            let mut t = Script::in_state(from, Setup::default());
-            match transition(QueuePairType::Rc, from, target) {
-                Some(rule) => {
-                    t.modify(to(target, rule.required));
-                    t.expect_state(target);
-                }
-                None => {
-                    let refused = t.try_modify(to(target, AttributeSet::empty()));
-                    assert_eq!(refused, Err(ModifyError::NoSuchTransition { from, to: target }));
-                    t.expect_state(from);
-                }
+    for (kind, from, target) in cases() {
+        let mut t = in_state(kind, from);
+        match transition(kind, from, target) {
+            Some(rule) => {
+                t.modify(to(target, rule.required));
+                t.expect_state(target);
             }
-        }
-    }
-}
-
-#[test]
-fn every_optional_attribute_is_taken_and_every_other_one_refused_by_name() {
-    for from in REACHABLE {
-        for target in State::ALL {
-            let Some(rule) = transition(QueuePairType::Rc, from, target) else { continue };
-            for one in AttributeSet::all().iter() {
-                let mut t = Script::in_state(from, Setup::default());
-                let answer = t.try_modify(to(target, rule.required | one));
-                if (rule.required | rule.optional).contains(one) {
-                    assert_eq!(answer, Ok(()), "{from} -> {target} with {one:?}");
-                    t.expect_state(target);
-                } else {
-                    let attribute = one.names().next().unwrap();
-                    let transition = (from, target);
-                    assert_eq!(answer, Err(ModifyError::NotAllowed { transition, attribute }));
-                    t.expect_state(from);
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn every_required_attribute_that_is_missing_is_named() {
-    for from in REACHABLE {
-        for target in State::ALL {
-            let Some(rule) = transition(QueuePairType::Rc, from, target) else { continue };
-            for one in rule.required.iter() {
-                let mut t = Script::in_state(from, Setup::default());
-                let answer = t.try_modify(to(target, rule.required - one));
-                let attribute = one.names().next().unwrap();
-                assert_eq!(answer, Err(ModifyError::Missing { transition: (from, target), attribute }));
+            None => {
+                let refused = t.try_modify(to(target, AttributeSet::empty()));
+                assert_eq!(refused, Err(ModifyError::NoSuchTransition { from, to: target }));
                 t.expect_state(from);
             }
         }
@@ -99,12 +80,49 @@ fn every_required_attribute_that_is_missing_is_named() {
 }
 
 #[test]
+fn every_optional_attribute_is_taken_and_every_other_one_refused_by_name() {
+    for (kind, from, target) in cases() {
+        let Some(rule) = transition(kind, from, target) else { continue };
+        let mut t = in_state(kind, from);
+        for one in AttributeSet::all().iter() {
+            let answer = t.try_modify(to(target, rule.required | one));
+            if (rule.required | rule.optional).contains(one) {
+                assert_eq!(answer, Ok(()), "{kind}: {from} -> {target} with {one:?}");
+                t.expect_state(target);
+                t = in_state(kind, from);
+            } else {
+                let attribute = one.names().next().unwrap();
+                let transition = (from, target);
+                assert_eq!(answer, Err(ModifyError::NotAllowed { transition, attribute }), "{kind}");
+                t.expect_state(from);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_required_attribute_that_is_missing_is_named() {
+    for (kind, from, target) in cases() {
+        let Some(rule) = transition(kind, from, target) else { continue };
+        let mut t = in_state(kind, from);
+        for one in rule.required.iter() {
+            let answer = t.try_modify(to(target, rule.required - one));
+            let attribute = one.names().next().unwrap();
+            assert_eq!(answer, Err(ModifyError::Missing { transition: (from, target), attribute }));
+            t.expect_state(from);
+        }
+    }
+}
+
+#[test]
 fn without_a_state_the_present_one_is_meant() {
-    for from in REACHABLE {
-        let mut t = Script::in_state(from, Setup::default());
-        let answer = t.try_modify(Attributes::default());
-        assert_eq!(answer.is_ok(), transition(QueuePairType::Rc, from, from).is_some(), "{from}");
-        t.expect_state(from);
+    for kind in QueuePairType::ALL {
+        for from in reachable(kind) {
+            let mut t = in_state(kind, from);
+            let answer = t.try_modify(Attributes::default());
+            assert_eq!(answer.is_ok(), transition(kind, from, from).is_some(), "{kind}: {from}");
+            t.expect_state(from);
+        }
     }
 }
 

@@ -54,12 +54,18 @@ impl Script {
     /// The next completion is of this request with this status.
     #[track_caller]
     pub fn expect_completion(&mut self, id: u64, status: CompletionStatus) -> Completion {
+        self.expect_completion_of(self.side.queue_pair, id, status)
+    }
+
+    /// The next completion is of this request of this queue pair with this status.
+    #[track_caller]
+    pub fn expect_completion_of(&mut self, queue_pair: Qpn, id: u64, status: CompletionStatus) -> Completion {
         self.poll();
         let Some(found) = self.completions.pop_front() else {
             panic!("no completion; expected {status} of {id}")
         };
         assert_eq!((found.id, found.status), (id, status), "then {:#?}", self.completions);
-        assert_eq!(found.queue_pair, self.side.queue_pair);
+        assert_eq!(found.queue_pair, queue_pair);
         found
     }
 

@@ -209,19 +209,21 @@ impl Endpoint {
         }
         let number = bth.destination;
         let queue_pair = self.queue_pairs.get_mut(number.value()).ok_or(Discard::UnknownQueuePair)?;
-        let row = opcode.row().ok_or(Discard::Opcode)?;
+        let transport = opcode.transport().ok_or(Discard::Opcode)?;
         if !queue_pair.state().receives() {
             return Err(Discard::State);
         }
         let settings = queue_pair.settings();
-        if !speaks(settings.kind, row.transport) {
+        if !speaks(settings.kind, transport) {
             return Err(Discard::Opcode);
         }
-        let packet = match Packet::parse(datagram.ib) {
-            Ok(packet) => Some(packet),
-            // A request whose payload cannot be is refused by its responder, if it is one that refuses.
-            Err(error) if row.is_request && error.is_payload_length() => None,
-            Err(_) => return Err(Discard::Malformed),
+        let packet = match (Packet::parse(datagram.ib), opcode.row()) {
+            (Ok(packet), _) => Ok(packet),
+            // What a responder may have to refuse is looked at further.
+            (Err(_), None) if is_reliable(transport) && bth.header_version == 0 => Err(Discard::Opcode),
+            (Err(_), None) => return Err(Discard::Opcode),
+            (Err(error), Some(row)) if row.is_request && error.is_payload_length() => Err(Discard::Malformed),
+            _ => return Err(Discard::Malformed),
         };
         let is_addressed = match &settings.path {
             Some(path) => path.destination == datagram.source && path.source == datagram.destination,
@@ -236,13 +238,13 @@ impl Endpoint {
         if !keys_match(bth.partition_key, settings.partition_key) {
             return Err(Discard::PartitionKey);
         }
-        if packet.is_some_and(|packet| !has_queue_key(&packet, settings.queue_key)) {
+        if packet.is_ok_and(|packet| !has_queue_key(&packet, settings.queue_key)) {
             return Err(Discard::QueueKey);
         }
         datagram.verify_icrc().map_err(|_| Discard::Icrc)?;
         match packet {
-            Some(packet) => queue_pair.handle(context, now, datagram, &packet, &mut self.port),
-            None => queue_pair.refuse_payload(context, bth.psn, &mut self.port)?,
+            Ok(packet) => queue_pair.handle(context, now, datagram, &packet, &mut self.port),
+            Err(reason) => queue_pair.refuse(context, bth.psn, reason, &mut self.port)?,
         }
         self.settle(number);
         Ok(())
@@ -343,6 +345,11 @@ fn has_queue_key(packet: &Packet<'_>, queue_key: QKey) -> bool {
         Transport::Ud(deth) => deth.queue_key == queue_key,
         _ => true,
     }
+}
+
+/// Whether requests of a transport are answered.
+fn is_reliable(transport: TransportKind) -> bool {
+    matches!(transport, TransportKind::Rc | TransportKind::Xrc)
 }
 
 /// Whether packets of a transport may be for a queue pair of a kind. Notifications are for connections.

@@ -269,17 +269,18 @@ impl QueuePair {
         }
     }
 
-    /// Takes a request that is sound but for its payload, of a length that the operation never has. A responder whose
-    /// turn it is says so; by anybody else, and in any other place, it is dropped.
-    pub(crate) fn refuse_payload(
+    /// Takes a request that is sound but for its opcode, which is reserved, or for its payload, of a length that the
+    /// operation never has. A responder whose turn it is says so; in any other place it is dropped for that reason.
+    pub(crate) fn refuse(
         &mut self,
         context: &mut Context,
         psn: Psn,
+        reason: Discard,
         port: &mut Port,
     ) -> Result<(), Discard> {
-        let ReceiveHalf::Reliable(responder) = &mut self.receive_half else { return Err(Discard::Malformed) };
+        let ReceiveHalf::Reliable(responder) = &mut self.receive_half else { return Err(reason) };
         if !self.state.receives() || !responder.is_due(psn) {
-            return Err(Discard::Malformed);
+            return Err(reason);
         }
         port.counters.rcvd_pkts += 1;
         if responder.refuse(context, psn, Fault::INVALID, &mut owner!(self, port)).is_err() {

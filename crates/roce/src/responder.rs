@@ -13,7 +13,7 @@ mod execute;
 mod replay;
 mod replies;
 
-use rdmalab_verbs::{Context, PostError, ReceiveRequest};
+use rdmalab_verbs::{CompletionStatus, Context, PostError, ReceiveRequest};
 use rdmalab_wire::{Msn, NakCode, Packet, Psn, Syndrome, credits_to_code};
 
 use crate::assembly::{Assembly, Fault};
@@ -181,9 +181,13 @@ impl Responder {
                 let syndrome = Syndrome::Nak(nak);
                 self.replies.push_last(Reply::Acknowledge { psn, msn: self.msn, syndrome });
                 owner.counters.send_fatal_nak += 1;
-                if let Some(status) = receive {
-                    self.assembly.fail_receive(context, status, owner);
-                }
+                // The receive of the message that is under way tells what the peer is told.
+                let status = receive.unwrap_or(match nak {
+                    NakCode::RemoteAccessError => CompletionStatus::RemoteAccessError,
+                    NakCode::RemoteOperationalError => CompletionStatus::RemoteOperationError,
+                    _ => CompletionStatus::RemoteInvalidRequest,
+                });
+                self.assembly.fail_receive(context, status, owner);
                 let number = owner.number;
                 owner.event(match nak {
                     NakCode::RemoteAccessError => Event::AccessError(number),

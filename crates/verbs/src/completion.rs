@@ -20,9 +20,9 @@ pub enum CompletionStatus {
     MemoryWindowBindError,
     /// The peer's answer made no sense.
     BadResponse,
-    /// The peer found the request invalid.
+    /// The peer found the request invalid; of a receive, we found the message invalid that was filling it.
     RemoteInvalidRequest,
-    /// The peer's key, bounds or rights forbid the access.
+    /// The peer's key, bounds or rights forbid the access; of a receive, ours forbid what its message asked for.
     RemoteAccessError,
     /// The peer could not complete the request.
     RemoteOperationError,

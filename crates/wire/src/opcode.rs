@@ -25,6 +25,21 @@ impl Opcode {
         row(self.0)
     }
 
+    /// The transport that its top three bits name, whether it has a row or not; `None` for those that belong to
+    /// manufacturers or nobody.
+    #[inline]
+    pub const fn transport(self) -> Option<TransportKind> {
+        Some(match self.0 >> 5 {
+            0b000 => TransportKind::Rc,
+            0b001 => TransportKind::Uc,
+            0b010 => TransportKind::Rd,
+            0b011 => TransportKind::Ud,
+            0b100 => TransportKind::Cnp,
+            0b101 => TransportKind::Xrc,
+            _ => return None,
+        })
+    }
+
     /// The low five bits: the same operation has the same in all transports.
     #[inline]
     pub const fn operation(self) -> u8 {

@@ -52,6 +52,12 @@ fn half_full_with_window() -> (Script, u32) {
 /// All completions that are left: the first request fails so, and everything else is flushed.
 #[track_caller]
 fn expect_all_flushed(t: &mut Script, first: CompletionStatus) {
+    expect_flushed_from(t, first, 101);
+}
+
+/// The same, of the receives from this one on.
+#[track_caller]
+fn expect_flushed_from(t: &mut Script, first: CompletionStatus, receive: u64) {
     t.expect_state(State::Err);
     let completions = t.take_completions();
     let (receives, requests): (Vec<_>, Vec<_>) =
@@ -60,7 +66,7 @@ fn expect_all_flushed(t: &mut Script, first: CompletionStatus) {
         completions.iter().map(|completion| completion.id).collect()
     };
     assert_eq!(ids(&requests), (1..REQUESTS).collect::<Vec<_>>());
-    assert_eq!(ids(&receives), (101..100 + RECEIVES).collect::<Vec<_>>());
+    assert_eq!(ids(&receives), (receive..100 + RECEIVES).collect::<Vec<_>>());
     assert_eq!(requests[0].status, first);
     let flushed = CompletionStatus::WorkRequestFlushed;
     assert!(requests[1..].iter().chain(&receives).all(|completion| completion.status == flushed));
@@ -100,7 +106,9 @@ fn by_a_request_of_the_peer() {
     let mut t = half_full();
     t.deliver(write_only(2, 0, 8));
     t.expect("ACKNOWLEDGE psn=2 nak=invalid_request msn=1");
-    expect_all_flushed(&mut t, CompletionStatus::WorkRequestFlushed);
+    // The receive that is being filled tells of it.
+    t.expect_completion(101, CompletionStatus::RemoteInvalidRequest);
+    expect_flushed_from(&mut t, CompletionStatus::WorkRequestFlushed, 102);
 }
 
 #[test]

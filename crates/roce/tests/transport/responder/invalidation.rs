@@ -1,10 +1,10 @@
 //! SEND with invalidate: the peer ends one of our keys together with its message.
 //!
 //! Rule: rc-send-invalidate-effect: A SEND with invalidate ends the key it names before its receive completes, and the completion carries the key.
-//! Rule: rc-send-invalidate-refused: A SEND that names a key which the peer may not invalidate is answered by a NAK remote access error, and its receive does not succeed.
+//! Rule: rc-send-invalidate-refused: A SEND that names a key which the peer may not invalidate is answered by a NAK remote access error, and its receive ends with that error.
 
 use rdmalab_roce::Event;
-use rdmalab_verbs::{Access, Placement, State, WindowType};
+use rdmalab_verbs::{Access, CompletionStatus, Placement, State, WindowType};
 use rdmalab_wire::RKey;
 
 use super::expect_fatal;
@@ -106,7 +106,7 @@ fn without_a_receive_nothing_is_invalidated_yet() {
 fn expect_refused(mut t: Script, key: u32) {
     t.receive(100);
     expect_fatal(&mut t, send_only_inv(0, 10, key), "ACKNOWLEDGE psn=0 nak=remote_access_error msn=0");
-    t.expect_flushed([100]);
+    t.expect_completion(100, CompletionStatus::RemoteAccessError);
     t.expect_event(Event::AccessError);
     t.expect_untouched(0);
 }
@@ -166,7 +166,8 @@ fn a_refused_key_at_the_end_of_a_long_send_ends_the_connection_there() {
     t.deliver(send_first(0, 1024));
     t.deliver(send_last_inv(1, 5, KEY.value()));
     t.expect("ACKNOWLEDGE psn=1 nak=remote_access_error msn=0");
-    t.expect_flushed([100, 101]);
+    t.expect_completion(100, CompletionStatus::RemoteAccessError);
+    t.expect_flushed([101]);
     t.expect_state(State::Err);
 }
 

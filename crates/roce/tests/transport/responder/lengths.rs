@@ -3,6 +3,7 @@
 //! Rule: rc-packet-length: FIRST and MIDDLE packets are as long as the path MTU, LAST ones not empty, none is longer; anything else is an invalid request.
 //! Rule: rc-message-length: A WRITE brings as many bytes as its first packet said, and no message is longer than 2^31; anything else is an invalid request.
 
+use rdmalab_verbs::CompletionStatus;
 use rdmalab_wire::{Body, PathMtu, Reth};
 
 use super::expect_fatal;
@@ -17,7 +18,7 @@ fn first_packets_are_as_long_as_the_path_mtu() {
         let mut t = Script::new();
         t.receive(8192);
         expect_fatal(&mut t, send_first(0, length), INVALID_AT_0);
-        t.expect_flushed([100]);
+        t.expect_completion(100, CompletionStatus::RemoteInvalidRequest);
         let mut t = Script::new();
         expect_fatal(&mut t, write_first(0, 0, 4000, length), INVALID_AT_0);
         t.expect_untouched(0);
@@ -31,7 +32,7 @@ fn middle_packets_are_as_long_as_the_path_mtu() {
         t.receive(8192);
         t.deliver(send_first(0, 1024));
         expect_fatal(&mut t, send_middle(1, length), INVALID_AT_1);
-        t.expect_flushed([100]);
+        t.expect_completion(100, CompletionStatus::RemoteInvalidRequest);
         let mut t = Script::new();
         t.deliver(write_first(0, 0, 8000, 1024));
         expect_fatal(&mut t, write_middle(1, length), INVALID_AT_1);
@@ -46,12 +47,12 @@ fn last_packets_are_neither_empty_nor_longer_than_the_path_mtu() {
         t.receive(8192);
         t.deliver(send_first(0, 1024));
         expect_fatal(&mut t, send_last(1, length), INVALID_AT_1);
-        t.expect_flushed([100]);
+        t.expect_completion(100, CompletionStatus::RemoteInvalidRequest);
         let mut t = Script::new();
         t.receive(8192);
         t.deliver(send_first(0, 1024));
         expect_fatal(&mut t, send_last_imm(1, length, 1), INVALID_AT_1);
-        t.expect_flushed([100]);
+        t.expect_completion(100, CompletionStatus::RemoteInvalidRequest);
         let mut t = Script::new();
         t.deliver(write_first(0, 0, 1024 + length as u32, 1024));
         if length > 0 {
@@ -67,7 +68,7 @@ fn only_packets_are_not_longer_than_the_path_mtu() {
     let mut t = Script::new();
     t.receive(8192);
     expect_fatal(&mut t, send_only(0, 1025), INVALID_AT_0);
-    t.expect_flushed([100]);
+    t.expect_completion(100, CompletionStatus::RemoteInvalidRequest);
     let mut t = Script::new();
     expect_fatal(&mut t, write_only(0, 0, 1025), INVALID_AT_0);
     t.expect_untouched(0);

@@ -1,10 +1,11 @@
 //! The order of opcodes within and between messages, and operations that are not there: NAK invalid request.
 //!
+//! Rule: rc-reserved-opcode: A reserved opcode of its transport is answered by a NAK invalid request (Shanley, InfiniBand Network Architecture, table 17-7, as on https://blogtechexpert.com/view/book/InfiniBand+Network+Architecture-EB0321117654_151.html).
 //! Rule: rc-opcode-order: A message goes on with its own kind and ends before another begins; anything else is an invalid request.
 //! Rule: qp-access-flags: An operation that the queue pair's access flags do not allow is an invalid request.
 
 use rdmalab_roce::Discard;
-use rdmalab_verbs::{Access, State};
+use rdmalab_verbs::{Access, CompletionStatus, State};
 use rdmalab_wire::{Body, Feth, Ieth, RKey, Reth, Transport};
 
 use super::expect_fatal;
@@ -59,7 +60,8 @@ fn nothing_else_begins_within_a_send() {
         t.receive(4096);
         t.deliver(send_first(0, 1024));
         expect_fatal(&mut t, packet, "ACKNOWLEDGE psn=1 nak=invalid_request msn=0");
-        t.expect_flushed([100, 101]);
+        t.expect_completion(100, CompletionStatus::RemoteInvalidRequest);
+        t.expect_flushed([101]);
     }
 }
 
@@ -84,7 +86,7 @@ fn an_ordinary_region_cannot_be_invalidated_by_a_send() {
         packet(0, Body::SendOnlyInv(key)).payload(&[1, 2, 3]),
         "ACKNOWLEDGE psn=0 nak=remote_access_error msn=0",
     );
-    t.expect_flushed([100]);
+    t.expect_completion(100, CompletionStatus::RemoteAccessError);
     assert!(t.side.context.region(KEY.value()).is_some());
 
     let mut t = Script::new();
@@ -95,7 +97,7 @@ fn an_ordinary_region_cannot_be_invalidated_by_a_send() {
         packet(1, Body::SendLastInv(key)).payload(&[1, 2, 3]),
         "ACKNOWLEDGE psn=1 nak=remote_access_error msn=0",
     );
-    t.expect_flushed([100]);
+    t.expect_completion(100, CompletionStatus::RemoteAccessError);
 }
 
 #[test]
@@ -145,13 +147,52 @@ fn packets_of_another_transport_are_dropped() {
     t.expect_nothing();
 }
 
+/// A packet with another opcode.
+fn with_opcode(t: &Script, psn: u32, opcode: u8) -> Vec<u8> {
+    let mut bytes = t.encode(&send_only(psn, 8));
+    bytes[28] = opcode;
+    with_right_icrc(bytes)
+}
+
 #[test]
-fn reserved_opcodes_are_dropped() {
-    for opcode in [0x15, 0x18, 0x1b, 0x1f, 0x80, 0xa4, 0xff] {
+fn a_reserved_opcode_of_the_transport_is_an_invalid_request() {
+    for opcode in [0x15, 0x18, 0x19, 0x1a, 0x1b, 0x1e, 0x1f] {
         let mut t = Script::new();
-        let mut bytes = t.encode(&send_only(0, 8));
-        bytes[28] = opcode;
-        t.deliver_bytes(&with_right_icrc(bytes));
+        t.receive(8);
+        let bytes = with_opcode(&t, 0, opcode);
+        t.deliver_bytes(&bytes);
+        t.expect("ACKNOWLEDGE psn=0 nak=invalid_request msn=0");
+        t.expect_state(State::Err);
+        t.expect_flushed([100]);
+
+        let mut t = Script::new();
+        t.receive(4096);
+        t.deliver(send_first(0, 1024));
+        let bytes = with_opcode(&t, 1, opcode);
+        t.deliver_bytes(&bytes);
+        t.expect("ACKNOWLEDGE psn=1 nak=invalid_request msn=0");
+        t.expect_completion(100, CompletionStatus::RemoteInvalidRequest);
+    }
+}
+
+#[test]
+fn a_reserved_opcode_in_front_of_or_behind_the_expected_psn_is_dropped() {
+    for psn in [4, 6] {
+        let mut t = Script::from_psn(5);
+        let bytes = with_opcode(&t, psn, 0x1f);
+        t.deliver_bytes(&bytes);
+        t.expect_discard(Discard::Opcode);
+        t.expect_state(State::Rts);
+        t.expect_nothing();
+    }
+}
+
+#[test]
+fn opcodes_of_no_transport_are_dropped() {
+    for opcode in [0x80, 0x82, 0xa4, 0xc0, 0xff] {
+        let mut t = Script::new();
+        let bytes = with_opcode(&t, 0, opcode);
+        t.deliver_bytes(&bytes);
         t.expect_discard(Discard::Opcode);
         t.expect_state(State::Rts);
         t.expect_nothing();

@@ -1,4 +1,8 @@
 //! Every check of an access to application memory by the key of a region.
+//!
+//! Rule: key-local-access: A local element is used only if its key names a region of the queue pair's domain with the
+//! right and the bytes.
+//! Rule: key-local-write: No region lets peers change what the device itself may not write.
 
 use rdmalab_verbs::{Access, Atomic64, LocalFault, RegisterError, RemoteFault, Sge};
 use rdmalab_wire::RKey;

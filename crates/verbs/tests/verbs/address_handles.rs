@@ -1,4 +1,6 @@
 //! Ways to peers and multicast groups.
+//!
+//! Rule: ud-address-handle-path: An address handle is a path of one protection domain, to one peer or to a multicast group.
 
 use core::net::IpAddr;
 

@@ -1,4 +1,7 @@
 //! How a change of a queue pair is checked.
+//!
+//! Rule: qp-attribute-ranges: A change with an attribute out of its range is refused by the attribute's name, and
+//! nothing changes.
 
 use rdmalab_verbs::{Access, AttributeSet, Attributes, ModifyError, Path, QueuePairType, State, transitions};
 use rdmalab_wire::{PathMtu, Psn, QKey, Qpn};

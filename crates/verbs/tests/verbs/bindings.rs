@@ -1,4 +1,7 @@
 //! The rules for binding a memory window.
+//!
+//! Rule: mw-binding-rules: A window is bound only inside a region of its domain that allows windows, with rights that a
+//! window can have, under a key of its own.
 
 use rdmalab_verbs::{Access, BindFault, RemoteFault, RemoveError, Sge, WindowBinding, WindowType};
 use rdmalab_wire::RKey;

@@ -1,4 +1,7 @@
 //! Completion queues, and what keeps the objects that a queue pair uses.
+//!
+//! Rule: cq-order: Completions come out in the order in which they were added.
+//! Rule: cq-overrun-told: A completion that finds its queue full is lost, and that is told once for each queue.
 
 use rdmalab_verbs::{
     Attachment, Completion, CompletionKind, CompletionStatus, Context, ContextEvent, Limits, NoSuchObject,

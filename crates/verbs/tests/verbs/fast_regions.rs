@@ -1,4 +1,7 @@
 //! Regions that get their mapping by a work request.
+//!
+//! Rule: key-fast-registration-rules: A fast-registration region is mapped only while it is free, by its own domain,
+//! inside its memory, under a key of its own.
 
 use rdmalab_verbs::{
     Access, FastRegisterFault, FastRegistration, Invalidation, LocalFault, RegisterError, RemoteFault,

@@ -1,4 +1,7 @@
 //! Taking the meaning of a key away, by a request of our own and by one of the peer.
+//!
+//! Rule: key-invalidation-rules: Only windows of type 2 and fast-registration regions are invalidated, the former by
+//! the queue pair that bound them.
 
 use rdmalab_verbs::{
     Access, FastRegistration, InvalidateFault, Invalidation, RemoteFault, RemoveError, WindowType,

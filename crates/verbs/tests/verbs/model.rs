@@ -2,6 +2,9 @@
 //!
 //! After every step, every key that ever was is tried by every queue pair at every address, and must reach the very
 //! byte that the oracle says, or none.
+//!
+//! Rule: key-whole: A key gives access only if all its bits are those of the present one, through whatever was bound
+//! and invalidated before.
 
 mod oracle;
 

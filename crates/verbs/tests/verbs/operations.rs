@@ -1,4 +1,6 @@
 //! What each operation is and which queue pairs can do it, written out by hand.
+//!
+//! Rule: qp-operations: Each kind of queue pair takes the operations of its transport and no others.
 
 use rdmalab_verbs::{
     CompletionKind, FastRegistration, Operation, Placement, PostError, QueuePairType, RemoteAddress,

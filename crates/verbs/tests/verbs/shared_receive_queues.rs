@@ -1,4 +1,8 @@
 //! Shared receive queues and their limit.
+//!
+//! Rule: srq-order: Receives are taken from a shared receive queue in the order in which they were posted.
+//! Rule: srq-limit-once: When a shared receive queue falls below its armed limit, that is told once, and the limit is
+//! disarmed.
 
 use rdmalab_verbs::{
     ArmError, Context, ContextEvent, CreateError, Limits, PostError, ReceiveRequest, ReceiveWork,

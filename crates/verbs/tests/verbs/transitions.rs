@@ -1,4 +1,7 @@
 //! The tables of states, against the pairs and the attributes written out by hand.
+//!
+//! Rule: qp-transitions: Each kind of queue pair has its own table of changes of state, with required and optional
+//! attributes.
 
 use rdmalab_verbs::{QueuePairType, State, transition, transitions};
 

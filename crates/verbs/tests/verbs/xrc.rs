@@ -1,4 +1,7 @@
 //! XRC domains and the shared receive queues in them.
+//!
+//! Rule: xrc-domain: A shared receive queue for XRC is reached through its domain alone, and has a completion queue of
+//! its own.
 
 use rdmalab_verbs::{Context, CreateError, Limits, RemoveError, SharedReceiveQueueConfig, XrcUse};
 

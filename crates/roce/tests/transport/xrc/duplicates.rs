@@ -1,6 +1,6 @@
 //! Requests that come again.
 //!
-//! Rule: xrc-exactly-once: a repeated request of an extended reliable connection is acknowledged or replayed, never carried
+//! Rule: xrc-duplicate: a repeated request of an extended reliable connection is acknowledged or replayed, never carried
 //! out again.
 
 use rdmalab_roce::Discard;

@@ -2,7 +2,7 @@
 //!
 //! Rule: xrc-extended-header: each request packet of an extended reliable connection names a shared receive queue of the
 //! peer, behind the base header.
-//! Rule: xrc-responses-plain: responses name none.
+//! Rule: xrc-responses-understood: an initiator takes responses that name none for its answers.
 //! Rule: xrc-initiator-reliable: an initiator waits, retries and completes as a reliable connection does.
 
 use rdmalab_roce::{Discard, Event, RetryCause};

@@ -5,7 +5,7 @@
 //! Rule: rc-rnr-retry: RNR NAKs beyond the RNR retry count end the request with IBV_WC_RNR_RETRY_EXC_ERR; a count of 7 is without limit.
 
 use rdmalab_roce::RetryCause;
-use rdmalab_verbs::{CompletionStatus, State};
+use rdmalab_verbs::{CompletionStatus, Placement, State};
 
 use crate::script::*;
 
@@ -176,4 +176,41 @@ fn rnr_naks_do_not_use_up_the_retry_count() {
         t.expect("SEND_ONLY psn=0 len=1 ackreq");
     }
     t.expect_state(State::Rts);
+}
+
+#[test]
+fn a_read_or_atomic_that_the_peer_has_no_room_for_is_repeated_after_the_wait() {
+    let cases = [
+        (read(8), read_response_only(0, 8)),
+        (fetch_add(1), atomic_ack(0, 1)),
+        (compare_swap(1, 2), atomic_ack(0, 1)),
+        (flush(8, Placement::GLOBAL), read_response_only(0, 0)),
+        (atomic_write(1), read_response_only(0, 0)),
+    ];
+    for (work, response) in cases {
+        let mut t = Script::new();
+        t.post(work);
+        let sent = t.take_lines();
+        t.deliver(rnr_nak(0, 1));
+        t.advance(10 * MICROSECOND - 1);
+        t.expect_nothing();
+        t.advance(1);
+        assert_eq!(t.take_lines(), sent);
+        t.deliver(response.msn(1));
+        t.expect_done(0);
+    }
+}
+
+#[test]
+fn an_rnr_nak_in_the_midst_of_a_read_response_asks_for_the_rest_after_the_wait() {
+    let mut t = Script::new();
+    t.post(read(3000));
+    t.expect("READ_REQUEST psn=0 va=0x200000 rkey=0x200 dmalen=3000 ackreq");
+    t.deliver(read_response_first(0, 1024).msn(1));
+    t.deliver(rnr_nak(1, 1).msn(1));
+    t.advance(10 * MICROSECOND);
+    t.expect("READ_REQUEST psn=1 va=0x200400 rkey=0x200 dmalen=1976 ackreq");
+    t.deliver(read_response_first(1, 1024).msn(1));
+    t.deliver(read_response_last(2, 952).msn(1));
+    t.expect_done(0);
 }

@@ -6,7 +6,7 @@
 //! Rule: rc-retry-count: Sequence errors beyond the retry count end the request with IBV_WC_RETRY_EXC_ERR; progress makes the count whole again.
 
 use rdmalab_roce::RetryCause;
-use rdmalab_verbs::{CompletionStatus, State};
+use rdmalab_verbs::{CompletionStatus, Placement, State};
 
 use crate::script::*;
 
@@ -167,4 +167,39 @@ fn an_acknowledgement_that_overtakes_the_repeat_skips_what_it_acknowledges() {
     t.expect_done(0);
     t.expect_done(1);
     t.expect("SEND_ONLY psn=2 len=1 ackreq");
+}
+
+#[test]
+fn a_sequence_nak_for_any_operation_repeats_it_as_it_was() {
+    let works = [
+        send(2000),
+        send_imm(8, 1),
+        send_inv(8, 1),
+        write(2000),
+        write_imm(8, 1),
+        read(2000),
+        fetch_add(1),
+        compare_swap(1, 2),
+        flush(8, Placement::GLOBAL),
+        atomic_write(1),
+    ];
+    for work in works {
+        let mut t = Script::new();
+        t.post(work);
+        let sent = t.take_lines();
+        t.deliver(sequence_nak(0));
+        assert_eq!(t.take_lines(), sent);
+    }
+}
+
+#[test]
+fn a_sequence_nak_in_the_midst_of_a_read_response_asks_for_the_rest() {
+    let mut t = Script::new();
+    t.post(read(3000));
+    t.post(send(1));
+    assert_eq!(t.take_lines().len(), 2);
+    t.deliver(read_response_first(0, 1024).msn(1));
+    t.deliver(sequence_nak(1).msn(1));
+    t.expect("READ_REQUEST psn=1 va=0x200400 rkey=0x200 dmalen=1976 ackreq");
+    t.expect("SEND_ONLY psn=3 len=1 ackreq");
 }

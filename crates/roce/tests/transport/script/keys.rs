@@ -4,7 +4,7 @@ use rdmalab_verbs::{Access, Accessor, FastRegistration, Operation, WindowBinding
 use rdmalab_wire::{Qpn, RKey};
 
 use super::work::{Work, work};
-use super::{BASE, KEY, MEMORY, PEER_QUEUE_PAIR, Script, Side, peer};
+use super::{BASE, KEY, MEMORY, PEER_QUEUE_PAIR, Script, peer};
 
 /// What a peer needs for the usual accesses.
 pub const REMOTE_ACCESS: Access = Access::REMOTE_WRITE.union(Access::REMOTE_READ);
@@ -17,12 +17,7 @@ impl Script {
 
     /// Another queue pair of the same domain, connected to the same peer.
     pub fn another_queue_pair(&mut self) -> Qpn {
-        let other = self.side.another_queue_pair();
-        for attributes in self.side.steps(&self.setup, peer(), PEER_QUEUE_PAIR) {
-            let Side { endpoint, context, .. } = &mut self.side;
-            endpoint.modify(context, other, &attributes).unwrap();
-        }
-        other
+        self.side.connect_another(&self.setup, peer(), PEER_QUEUE_PAIR)
     }
 
     /// A window that is not bound.

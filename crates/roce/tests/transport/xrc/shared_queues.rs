@@ -1,7 +1,6 @@
 //! Which shared receive queues a peer may name.
 //!
-//! Rule: xrc-unknown-queue: a request that names a shared receive queue that does not exist, is not one for XRC, or is one
-//! of another XRC domain, is an invalid request.
+//! Rule: xrc-unknown-queue: a request that names a shared receive queue that does not exist, is not one for XRC, or is one of another XRC domain, is an invalid request.
 
 use rdmalab_roce::{Discard, Event};
 use rdmalab_verbs::{CompletionStatus, SharedReceiveQueueConfig, SharedReceiveQueueId, State};
@@ -95,7 +94,7 @@ fn a_queue_that_goes_within_a_message_ends_the_connection() {
     t.side.context.destroy_shared_receive_queue(named).unwrap();
     t.deliver(send_last(1, 8).over(xrceth(named)));
     t.expect("XRC ACKNOWLEDGE psn=1 nak=invalid_request msn=0");
-    t.expect_completion(100, rdmalab_verbs::CompletionStatus::RemoteInvalidRequest);
+    t.expect_completion(100, CompletionStatus::RemoteInvalidRequest);
     t.expect_state(State::Err);
 }
 

@@ -162,7 +162,7 @@ impl Requester {
                 if !self.credit.lets_start(&work.operation, self.started.next()) {
                     return false;
                 }
-                (self.next_psn, segment::packets(&work, settings.mtu))
+                (self.next_psn, segment::packets(work, settings.mtu))
             }
         };
         let outstanding = psn.distance(self.unacknowledged).max(0) as u32;
@@ -199,6 +199,7 @@ impl Requester {
         if !work.operation.is_local() {
             return self.send_packet(context, now, owner.settings, outlet);
         }
+        let work = *work;
         // Going back leads over local requests that were carried out before.
         if self.cursor.place == self.flights.len() {
             carry_out(&work.operation, context, owner)?;
@@ -235,14 +236,16 @@ impl Requester {
             context
                 .check_local(settings.protection_domain, elements, access)
                 .map_err(|_| CompletionStatus::LocalProtectionError)?;
-            self.start_flight(&work, segment::packets(&work, settings.mtu));
+            let (work, packets) = (*work, segment::packets(work, settings.mtu));
+            self.start_flight(&work, packets);
         }
-        let (Some(flight), Some((_, elements))) = (self.flights.get_mut(place), self.queue.get(place)) else {
+        let (Some(flight), Some((work, elements))) = (self.flights.get_mut(place), self.queue.get(place))
+        else {
             return Ok(());
         };
 
         let packet = if read_or_atomic { flight.received } else { packet };
-        let segment = segment::segment(&work, settings.mtu, packet, flight.packets);
+        let segment = segment::segment(work, settings.mtu, packet, flight.packets);
         let psn = flight.first.add(packet);
         let end = if read_or_atomic { flight.first.add(flight.packets) } else { psn.next() };
         // An acknowledgement must be asked for before the window closes or the credits end, or both sides would wait.
@@ -251,7 +254,7 @@ impl Requester {
         let asks = segment.last || closes || self.silent + 1 >= settings.ack_interval;
 
         let bth = Bth { solicited: segment.solicited, ack_request: asks, ..settings.bth(psn) };
-        let transport = segment::transport(&work);
+        let transport = segment::transport(work);
         let inline = if work.inline { self.queue.inline(place) } else { None };
         let payload = match work.operation {
             Operation::AtomicWrite { .. } => size_of::<u64>(),
@@ -259,7 +262,7 @@ impl Requester {
         };
         outlet
             .send(&transport, &bth, &segment.body, payload, |data| {
-                segment::fill(&work, elements, inline, segment.offset, data, context, settings)
+                segment::fill(work, elements, inline, segment.offset, data, context, settings)
             })
             .map_err(|_| CompletionStatus::LocalProtectionError)?;
 

@@ -71,8 +71,8 @@ impl UnreliableSender {
                 .check_local(settings.protection_domain, elements, Access::empty())
                 .map_err(|_| CompletionStatus::LocalProtectionError)?;
         }
-        let packets = segment::packets(&work, settings.mtu);
-        let segment = segment::segment(&work, settings.mtu, self.sent, packets);
+        let packets = segment::packets(work, settings.mtu);
+        let segment = segment::segment(work, settings.mtu, self.sent, packets);
         match work.target {
             Target::Datagram { path, queue_pair, queue_key } => {
                 let handle = context
@@ -121,7 +121,7 @@ impl UnreliableSender {
         let Some(network) = network.or(outlet.network) else { return Ok(()) };
         outlet
             .send_through(network, transport, &bth, &segment.body, segment.payload, |data| {
-                segment::fill(&work, elements, inline, segment.offset, data, context, settings)
+                segment::fill(work, elements, inline, segment.offset, data, context, settings)
             })
             .map_err(|_| CompletionStatus::LocalProtectionError)
     }

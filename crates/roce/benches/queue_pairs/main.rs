@@ -2,8 +2,9 @@
 //!
 //! Every queue pair posts one request, then every queue pair sends its packet, then every queue pair is answered and
 //! completes: between two touches of a queue pair come all the others, so each finds it as far away as it ever is. The
-//! memory of the application is the same small piece for all of them, since it is the engine that is measured. A single
-//! queue pair does the same, one request after the other.
+//! order is shuffled, or the processor would see the next one coming. The memory of the application is the same small
+//! piece for all of them, since it is the engine that is measured. A single queue pair does the same, one request after
+//! the other.
 //!
 //! Counted is the processor time of both sides together, ICRCs computed and verified, divided by the packets of both
 //! directions. Numbers of queue pairs take turns, round by round; the table gives the median and what it is to that of one.
@@ -15,6 +16,7 @@ mod pair;
 use std::time::Duration;
 
 use pair::{Pair, Setup};
+use rdmalab_sim::Seed;
 use rdmalab_verbs::Operation;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -44,12 +46,12 @@ fn processor_time() -> Duration {
 }
 
 /// Nanoseconds for each packet of a round.
-fn round(pair: &mut Pair, work: &Work) -> f64 {
+fn round(pair: &mut Pair, order: &[usize], work: &Work) -> f64 {
     let (packets, start) = (pair.packets, processor_time());
     for _ in 0..MESSAGES / pair.setup.queue_pairs {
         let operation = (work.operation)(pair);
         let mut expected = 0;
-        for queue_pair in 0..pair.setup.queue_pairs {
+        for &queue_pair in order {
             if operation == Operation::Send {
                 pair.receive(queue_pair, work.length);
                 expected += 1;
@@ -61,6 +63,16 @@ fn round(pair: &mut Pair, work: &Work) -> f64 {
         assert_eq!(pair.completions(0) + pair.completions(1), expected);
     }
     (processor_time() - start).as_nanos() as f64 / (pair.packets - packets) as f64
+}
+
+/// The queue pairs in an order that is the same each time and that no processor guesses.
+fn shuffled(count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    let mut random = Seed::new(1).random();
+    for end in (2..=count).rev() {
+        order.swap(end - 1, random.below(end as u64) as usize);
+    }
+    order
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -80,6 +92,7 @@ fn main() {
             Pair::new(setup)
         })
         .collect();
+    let orders: Vec<Vec<usize>> = counts.iter().map(|&count| shuffled(count)).collect();
     println!("ns for each packet (and to one queue pair), median of {rounds} rounds\n");
     print!("{:14}", "queue pairs");
     counts.iter().for_each(|count| print!("{count:>20}"));
@@ -87,8 +100,8 @@ fn main() {
     for work in &WORKS {
         let mut times = vec![Vec::new(); pairs.len()];
         for _ in 0..rounds {
-            for (pair, times) in pairs.iter_mut().zip(&mut times) {
-                times.push(round(pair, work));
+            for ((pair, order), times) in pairs.iter_mut().zip(&orders).zip(&mut times) {
+                times.push(round(pair, order, work));
             }
         }
         let medians: Vec<f64> = times.into_iter().map(median).collect();

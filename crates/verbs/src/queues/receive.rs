@@ -34,8 +34,9 @@ impl ReceiveQueue {
     }
 
     /// The oldest receive with its elements.
+    #[inline]
     pub fn front(&self) -> Option<(ReceiveWork, &[Sge])> {
-        self.0.get(0)
+        self.0.get(0).map(|(work, elements)| (*work, elements))
     }
 
     /// Takes the oldest receive out.
@@ -44,11 +45,13 @@ impl ReceiveQueue {
     }
 
     /// Receives queued.
+    #[inline]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Whether nothing is queued.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.len() == 0
     }

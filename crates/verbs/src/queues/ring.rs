@@ -29,6 +29,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// The slot of the entry `place` behind the oldest; the entry stays in it.
+    #[inline]
     pub(super) fn index(&self, place: usize) -> Option<usize> {
         if place >= self.used {
             return None;
@@ -37,11 +38,12 @@ impl<T: Copy> Ring<T> {
         Some(if index >= self.entries.len() { index - self.entries.len() } else { index })
     }
 
-    pub(super) fn get(&self, place: usize) -> Option<(T, &[Sge])> {
+    #[inline]
+    pub(super) fn get(&self, place: usize) -> Option<(&T, &[Sge])> {
         let index = self.index(place)?;
-        let (entry, count) = self.entries[index]?;
+        let (entry, count) = self.entries[index].as_ref()?;
         let start = index * self.per_entry;
-        Some((entry, &self.elements[start..start + usize::from(count)]))
+        Some((entry, &self.elements[start..start + usize::from(*count)]))
     }
 
     pub(super) fn check(&self, elements: &[Sge]) -> Result<(), PostError> {

@@ -84,7 +84,8 @@ impl SendQueue {
     }
 
     /// The request `place` behind the oldest, with its elements.
-    pub fn get(&self, place: usize) -> Option<(SendWork, &[Sge])> {
+    #[inline]
+    pub fn get(&self, place: usize) -> Option<(&SendWork, &[Sge])> {
         self.ring.get(place)
     }
 
@@ -101,11 +102,13 @@ impl SendQueue {
     }
 
     /// Requests queued.
+    #[inline]
     pub fn len(&self) -> usize {
         self.ring.len()
     }
 
     /// Whether nothing is queued.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.ring.len() == 0
     }

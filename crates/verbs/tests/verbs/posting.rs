@@ -1,4 +1,6 @@
 //! Posting to a send queue, with elements and inline.
+//!
+//! Rule: qp-posting: A request that does not fit its queue pair is refused when it is posted, and nothing changes.
 
 use rdmalab_verbs::{Operation, PostError, RemoteAddress, SendFlags, SendQueue, SendRequest, SendWork, Sge};
 use rdmalab_wire::RKey;
@@ -22,7 +24,7 @@ fn a_request_comes_back_as_it_was_posted() {
     let request = SendRequest { id: 9, operation, elements: &elements, flags, ..Default::default() };
     queue.push(&request, LIMIT).unwrap();
     let expected = SendWork { id: 9, operation, flags, length: 7, ..SendWork::default() };
-    assert_eq!(queue.get(0), Some((expected, &elements[..])));
+    assert_eq!(queue.get(0), Some((&expected, &elements[..])));
     assert_eq!(queue.inline(0), None);
     assert_eq!(queue.pop(), Some(expected));
     assert!(queue.is_empty());

@@ -3,19 +3,19 @@
 //! [`transport`] and [`kind`] are what can be shown, [`plan`] says what is done and what memory must be afterwards,
 //! [`setup`] makes what an application would make and [`pair`] is what it does with it, [`exchange`] runs the plan and
 //! judges completions, those of receives in [`arrivals`]. [`witness`] sees every packet: it counts, records, and draws the
-//! [`ladder`]. [`verdict`] compares memories, [`summary`] and [`frame`] are what is said at the beginning and the end.
+//! [`ladder`]. [`verdict`] compares memories, [`summary`] and [`report`] are what is said at the beginning and the end.
 //!
 //! Everything follows from the seed: the same command line prints the same text and writes the same capture.
 
 mod arrivals;
 mod exchange;
-mod frame;
 mod kind;
 mod ladder;
 mod loss;
 mod packet;
 mod pair;
 mod plan;
+mod report;
 mod setup;
 mod summary;
 mod transport;
@@ -153,7 +153,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
     let ladder = Ladder::new(BufWriter::new(stdout.lock()), detail, columns);
     let mut witness = Witness::new(ladder, recorder.transpose()?);
 
-    frame::introduce(options, &plan, &pair, &mut witness.ladder)?;
+    report::introduce(options, &plan, &pair, &mut witness.ladder)?;
     let course = exchange::run(&mut pair, &plan, &mut witness)?;
     let (mut ladder, tally) = witness.finish()?;
 
@@ -165,7 +165,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
     say(&mut ladder, summary::operations(&plan, &course, &verdict).trim_fmt())?;
     say(&mut ladder, "")?;
     say(&mut ladder, summary::adapters(&tally, &counters).trim_fmt())?;
-    let result = frame::conclude(options, &plan, &course, &verdict, pair.now(), &mut ladder);
+    let result = report::conclude(options, &plan, &course, &verdict, pair.now(), &mut ladder);
     ladder.out().flush().map_err(unprinted)?;
     result
 }

@@ -56,7 +56,8 @@ impl Discard {
     ];
 }
 
-/// Counts of an endpoint. Names that Linux' rxe has too mean the same there.
+/// Counts of an endpoint. Names that Linux' rxe has too mean the same there; those that begin with `np_` (notification
+/// point) and `rp_` (reaction point) are of NVIDIA's drivers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets sent.

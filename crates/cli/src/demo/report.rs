@@ -55,9 +55,7 @@ pub fn introduce<W: Write>(
             format!("names them with each message. The numbers are {numbers}."),
         ],
         Transport::Xrc => [
-            format!(
-                "A's initiator and B's target are connected ({numbers}; first PSNs {psns}). Receives come"
-            ),
+            format!("A's initiator and B's target are connected: their numbers are {numbers}. Receives come"),
             format!(
                 "from a queue that all of B's targets share; A was told its number, {:#x}.",
                 b.shared_receive_queue.map_or(0, SharedReceiveQueueId::number)

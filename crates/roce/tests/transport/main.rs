@@ -1,6 +1,7 @@
 //! The transports, tested from outside: scripted exchanges, pairs over a bad link, models.
 
 mod both_ways;
+mod congestion;
 mod creation;
 mod events;
 mod headers;

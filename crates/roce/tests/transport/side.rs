@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use rdmalab_roce::{Batch, Endpoint, EndpointConfig, Profile, QueuePairConfig};
+use rdmalab_roce::{Batch, CongestionControl, Endpoint, EndpointConfig, Profile, QueuePairConfig};
 use rdmalab_verbs::{
     Access, AddressHandleId, AttributeSet, Attributes, Capabilities, Completion, CompletionQueueId, Context,
     HeapMemory, Memory, Operation, Path, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest,
@@ -41,6 +41,8 @@ pub struct Setup {
     pub access: Access,
     /// The habits of this side.
     pub profile: Profile,
+    /// What holds it back.
+    pub congestion_control: CongestionControl,
     /// Every send request is reported.
     pub signals_all: bool,
     /// Most elements of a request.
@@ -60,6 +62,7 @@ impl Default for Setup {
             rnr_retry: 7,
             access: Access::FULL,
             profile: PLAIN,
+            congestion_control: CongestionControl::None,
             signals_all: false,
             elements: 4,
         }
@@ -94,6 +97,7 @@ impl Side {
         let mut endpoint = Endpoint::new(EndpointConfig {
             report_retries: true,
             profile: setup.profile,
+            congestion_control: setup.congestion_control,
             ..EndpointConfig::new(vec![address(n)], PathMtu::M4096)
         });
         let domain = context.allocate_protection_domain().unwrap();

@@ -1,7 +1,7 @@
 //! Partition keys: the port's table of them, and whose packets are taken.
 //!
-//! Rule: qp-partition-match: a packet is taken if it names the queue pair's partition and at least one of both is a full
-//! member of it; any other is dropped in silence.
+//! Rule: qp-partition-match: a packet is taken if it names the queue pair's partition and at least one of both is a
+//! full member of it; any other is dropped in silence.
 //! Rule: qp-partition-index: a queue pair sends with the key at its index into the port's table.
 
 use rdmalab_roce::{Discard, EndpointConfig};

@@ -1,5 +1,6 @@
 //! Shared receive queues: what the queue pairs that draw from one have to do with each other. One file for each behaviour.
 
+mod bad_receives;
 mod events;
 mod flush;
 mod limit;

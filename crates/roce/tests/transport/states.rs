@@ -1,11 +1,9 @@
 //! The queue pair's states, driven through `modify`: exactly the table of the verbs for each kind of queue pair, and
 //! nothing changes when it refuses.
 //!
-//! Rule: qp-states: the state of a queue pair changes by the table of its kind, with all of the required attributes and no
-//! others than the optional ones; a refused change changes nothing.
 //! Rule: qp-sqe-unreliable: only unreliable queue pairs have the state SQE.
-//!
-//! Rule: qp-state-table: A queue pair changes its state only as the verbs' table has it, with every required attribute and no attribute that is not allowed; a change that is refused changes nothing.
+//! Rule: qp-state-table: A queue pair changes its state only as the verbs' table has it, with every required
+//! attribute and no attribute that is not allowed; a change that is refused changes nothing.
 
 use rdmalab_verbs::{AttributeSet, Attributes, ModifyError, Path, QueuePairType, State, transition};
 use rdmalab_wire::{PathMtu, Psn, QKey, Qpn};

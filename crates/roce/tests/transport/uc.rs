@@ -1,6 +1,7 @@
 //! Unreliable connections: what goes out, what comes in, and what is lost. One file for each behaviour.
 
 mod completions;
+mod local_work;
 mod lost_packets;
 mod operations;
 mod receives;

@@ -6,6 +6,7 @@ mod duplicates;
 mod initiator;
 mod memory;
 mod operations;
+mod rights;
 mod rnr;
 mod several_targets;
 mod shared_queues;

@@ -1,7 +1,7 @@
 //! A queue pair that takes no more receives from its shared queue.
 //!
-//! Rule: srq-last-wqe: a queue pair with a shared receive queue that comes into ERR tells, once and after what brought it
-//! there, that it takes no more receives.
+//! Rule: srq-last-wqe: a queue pair with a shared receive queue that comes into ERR tells, once and after what brought
+//! it there, that it takes no more receives.
 
 use rdmalab_roce::Event;
 use rdmalab_verbs::{QueuePairType, State};

@@ -1,7 +1,7 @@
 //! What becomes of receives of a shared queue when a queue pair goes into ERR.
 //!
-//! Rule: srq-flush: a queue pair that goes into ERR flushes the receive that it had taken, and leaves those in the shared
-//! queue alone.
+//! Rule: srq-flush: a queue pair that goes into ERR flushes the receive that it had taken, and leaves those in the
+//! shared queue alone.
 
 use rdmalab_verbs::{CompletionStatus, QueuePairType, State};
 

@@ -1,7 +1,7 @@
 //! The limit of a shared receive queue.
 //!
-//! Rule: srq-limit: when messages bring the number of receives below the armed limit, that is told once, and the limit is
-//! disarmed.
+//! Rule: srq-limit: when messages bring the number of receives below the armed limit, that is told once, and the limit
+//! is disarmed.
 
 use rdmalab_verbs::ContextEvent;
 

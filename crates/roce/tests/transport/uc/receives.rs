@@ -1,8 +1,8 @@
 //! SENDs and WRITEs with immediate of an unreliable connection that find no receive, or one that does not fit.
 //!
 //! Rule: uc-no-receive: a message that finds no receive is dropped in silence.
-//! Rule: uc-receive-too-small: a SEND that is longer than the receive is dropped in silence, and the receive waits for the
-//! next one.
+//! Rule: uc-receive-too-small: a SEND that is longer than the receive is dropped in silence, and the receive waits for
+//! the next one.
 //! Rule: uc-bad-receive: a receive whose own memory may not be written ends in error, and the queue pair with it.
 
 use rdmalab_roce::{Discard, Event};

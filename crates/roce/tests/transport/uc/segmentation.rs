@@ -1,7 +1,7 @@
 //! Which packets the messages of an unreliable connection are made of.
 //!
-//! Rule: uc-segmentation: a message of an unreliable connection is cut into FIRST, MIDDLE and LAST packets, or is one ONLY,
-//! as that of a reliable connection is.
+//! Rule: uc-segmentation: a message of an unreliable connection is cut into FIRST, MIDDLE and LAST packets, or is one
+//! ONLY, as that of a reliable connection is.
 //! Rule: uc-no-ack-request: no packet of an unreliable connection asks for an acknowledgement.
 
 use rdmalab_verbs::QueuePairType;

@@ -1,7 +1,7 @@
 //! A request of an unreliable connection that fails here stops the send queue, not the queue pair.
 //!
-//! Rule: uc-sqe: a local error of a send request brings an unreliable queue pair into SQE: the request completes in error,
-//! those behind it are flushed, nothing more is sent.
+//! Rule: uc-sqe: a local error of a send request brings an unreliable queue pair into SQE: the request completes in
+//! error, those behind it are flushed, nothing more is sent.
 //! Rule: uc-sqe-receives: in SQE, receiving goes on.
 //! Rule: uc-sqe-rts: from SQE the application may go back to RTS and send again.
 

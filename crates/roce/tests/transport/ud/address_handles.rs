@@ -1,7 +1,7 @@
 //! Ways to peers: each datagram goes by the address handle that its request names.
 //!
-//! Rule: ud-address-handle: addresses, traffic class and hop limit of a datagram are those of the address handle that its
-//! request names.
+//! Rule: ud-address-handle: addresses, traffic class and hop limit of a datagram are those of the address handle that
+//! its request names.
 //! Rule: ud-address-handle-domain: a queue pair uses the address handles of its own protection domain only.
 
 use rdmalab_verbs::{CompletionStatus, Path, PostError, State, Target};

@@ -1,7 +1,7 @@
 //! What the completion of a received datagram tells.
 //!
-//! Rule: ud-completion-source: the completion of a datagram names the queue pair that sent it, and says that the network
-//! header is there.
+//! Rule: ud-completion-source: the completion of a datagram names the queue pair that sent it, and says that the
+//! network header is there.
 //! Rule: ud-length-with-area: the length of a received datagram counts the 40 bytes of the network header.
 //! Rule: ud-ack-request-ignored: a datagram that asks for an acknowledgement gets none.
 //! Rule: ud-psn-ignored: datagrams are received whatever their PSN.

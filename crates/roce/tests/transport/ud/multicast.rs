@@ -69,6 +69,20 @@ fn all_members_get_a_copy_and_each_judges_for_itself() {
 }
 
 #[test]
+fn a_datagram_of_another_partition_is_dropped_by_each_member() {
+    let mut t = ud();
+    t.receive(100);
+    t.side.endpoint.attach_multicast(t.side.queue_pair, GROUP).unwrap();
+    deliver_to(&mut t, GROUP, send_only(0, 8).partition(0x8001));
+    t.expect_discard(Discard::PartitionKey);
+    let mut bytes = t.encode_between(peer(), GROUP, &send_only(0, 8).to(Qpn::MULTICAST));
+    *bytes.last_mut().unwrap() ^= 1;
+    t.deliver_bytes(&bytes);
+    t.expect_discard(Discard::Icrc);
+    t.expect_no_completion();
+}
+
+#[test]
 fn a_group_may_have_an_ipv6_address() {
     let mut t = ud_of_two_families();
     let group: IpAddr = "ff0e::1:7".parse().unwrap();

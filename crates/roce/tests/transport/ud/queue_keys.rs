@@ -1,8 +1,8 @@
 //! Queue keys: what datagrams must carry to be received.
 //!
 //! Rule: ud-queue-key: a datagram whose queue key is not the receiving queue pair's is dropped in silence.
-//! Rule: ud-queue-key-privileged: a request whose queue key has its highest bit set is sent with the sending queue pair's
-//! own queue key instead.
+//! Rule: ud-queue-key-privileged: a request whose queue key has its highest bit set is sent with the sending queue
+//! pair's own queue key instead.
 
 use rdmalab_roce::Discard;
 use rdmalab_verbs::{Attributes, State, Target};

@@ -1,7 +1,7 @@
 //! Datagram queue pairs and errors of their own: SQE for a bad request, ERR for a bad receive.
 //!
-//! Rule: ud-sqe: a local error of a send request brings a datagram queue pair into SQE, where receiving goes on, and from
-//! where it may go back to RTS.
+//! Rule: ud-sqe: a local error of a send request brings a datagram queue pair into SQE, where receiving goes on, and
+//! from where it may go back to RTS.
 //! Rule: ud-bad-receive: a receive whose own memory may not be written ends in error, and the queue pair with it.
 
 use rdmalab_roce::Event;

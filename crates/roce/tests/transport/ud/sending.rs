@@ -1,7 +1,7 @@
 //! Datagrams that go out.
 //!
-//! Rule: ud-single-packet: a datagram is one SEND ONLY packet, with or without immediate data, that carries the sender's
-//! queue pair number and a queue key.
+//! Rule: ud-single-packet: a datagram is one SEND ONLY packet, with or without immediate data, that carries the
+//! sender's queue pair number and a queue key.
 //! Rule: ud-completes-when-sent: a datagram is complete when it has been sent.
 //! Rule: ud-no-ack-request: no datagram asks for an acknowledgement.
 

@@ -1,8 +1,8 @@
 //! Datagrams that are too long, and receives that are too small.
 //!
 //! Rule: ud-mtu: a datagram is at most as long as the port's MTU allows; a longer one is refused when it is posted.
-//! Rule: ud-receive-too-small: a datagram that with its network header is longer than the receive is dropped in silence,
-//! and the receive waits for the next one.
+//! Rule: ud-receive-too-small: a datagram that with its network header is longer than the receive is dropped in
+//! silence, and the receive waits for the next one.
 //! Rule: ud-no-receive: a datagram that finds no receive is dropped in silence.
 
 use rdmalab_roce::{Discard, EndpointConfig};

@@ -1,7 +1,7 @@
 //! Where messages of an extended reliable connection are told of.
 //!
-//! Rule: xrc-completion-queue: a message completes into the completion queue of the shared receive queue that it filled,
-//! under the number of the target that received it.
+//! Rule: xrc-completion-queue: a message completes into the completion queue of the shared receive queue that it
+//! filled, under the number of the target that received it.
 
 use rdmalab_verbs::{CompletionKind, CompletionStatus, ReceiveRequest, Sge, State};
 

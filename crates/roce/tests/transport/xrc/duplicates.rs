@@ -1,7 +1,7 @@
 //! Requests that come again.
 //!
-//! Rule: xrc-duplicate: a repeated request of an extended reliable connection is acknowledged or replayed, never carried
-//! out again.
+//! Rule: xrc-duplicate: a repeated request of an extended reliable connection is acknowledged or replayed, never
+//! carried out again.
 
 use rdmalab_roce::Discard;
 

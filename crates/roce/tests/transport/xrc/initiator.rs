@@ -1,7 +1,7 @@
 //! What an XRC initiator sends, and what it takes for an answer.
 //!
-//! Rule: xrc-extended-header: each request packet of an extended reliable connection names a shared receive queue of the
-//! peer, behind the base header.
+//! Rule: xrc-extended-header: each request packet of an extended reliable connection names a shared receive queue of
+//! the peer, behind the base header.
 //! Rule: xrc-responses-understood: an initiator takes responses that name none for its answers.
 //! Rule: xrc-initiator-reliable: an initiator waits, retries and completes as a reliable connection does.
 

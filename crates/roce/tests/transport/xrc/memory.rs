@@ -1,7 +1,7 @@
 //! Whose memory the requests of an extended reliable connection reach.
 //!
-//! Rule: xrc-memory-domain: the memory that a request reaches, and that its receive lies in, is that of the shared receive
-//! queue's protection domain, not of the target's.
+//! Rule: xrc-memory-domain: the memory that a request reaches, and that its receive lies in, is that of the shared
+//! receive queue's protection domain, not of the target's.
 
 use rdmalab_verbs::{Access, ReceiveRequest, Sge, SharedReceiveQueueId};
 

@@ -1,6 +1,7 @@
 //! Which shared receive queues a peer may name.
 //!
-//! Rule: xrc-unknown-queue: a request that names a shared receive queue that does not exist, is not one for XRC, or is one of another XRC domain, is an invalid request.
+//! Rule: xrc-unknown-queue: a request that names a shared receive queue that does not exist, is not one for XRC, or is
+//! one of another XRC domain, is an invalid request.
 
 use rdmalab_roce::{Discard, Event};
 use rdmalab_verbs::{CompletionStatus, SharedReceiveQueueConfig, SharedReceiveQueueId, State};

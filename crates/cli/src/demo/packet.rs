@@ -34,6 +34,8 @@ pub struct History {
     requests: Option<Psn>,
     /// One behind the last PSN of all answers that are no NAKs.
     answers: Option<Psn>,
+    /// What the last of them said.
+    syndrome: Option<Syndrome>,
 }
 
 impl History {
@@ -46,24 +48,27 @@ impl History {
             return Seen { label: in_words.then(|| other(frame)), roce: None, again: false };
         };
         let role = if packet.body.is_response() { Role::Answer } else { Role::Request };
+        // Neither of these takes a PSN of its own.
+        let is_apart = is_refusal(&packet.body) || matches!(packet.body, Body::CongestionNotification);
+        let syndrome = packet.body.aeth().map(|aeth| aeth.syndrome);
         let furthest = match role {
+            _ if is_apart => None,
             Role::Request => Some(&mut self.requests),
-            // Neither takes a PSN of its own.
-            Role::Answer
-                if is_refusal(&packet.body) || matches!(packet.body, Body::CongestionNotification) =>
-            {
-                None
-            }
             Role::Answer => Some(&mut self.answers),
         };
         let end = packet.bth.psn.add(psns(&packet.body, mtu));
         let again = furthest.is_some_and(|furthest| match furthest {
-            Some(before) if end.distance(*before) <= 0 => true,
+            // The last acknowledgement is news if it tells of other credits.
+            Some(before) if end == *before => syndrome.is_none() || syndrome == self.syndrome,
+            Some(before) if end.distance(*before) < 0 => true,
             _ => {
                 *furthest = Some(end);
                 false
             }
         });
+        if role == Role::Answer && !is_apart {
+            self.syndrome = syndrome;
+        }
         Seen { label: in_words.then(|| packet.to_string()), roce: Some(role), again }
     }
 }

@@ -230,3 +230,17 @@ fn what_a_transport_cannot_do_is_refused() {
         assert!(run.out.is_empty(), "{}", run.out);
     }
 }
+
+#[test]
+fn where_nothing_is_lost_nothing_is_called_sent_again() {
+    for arguments in [
+        "--profile spec --congestion dcqcn --mark 0.2",
+        "--profile connectx --operations send,write,send-imm",
+        "--transport xrc --profile spec",
+        "--transport uc --profile spec",
+    ] {
+        let run = demo(&format!("{arguments} --messages 20 --all")).exits(0);
+        let is_said = ["(again)", "requests sent again", "answers sent again", "goes back"];
+        assert!(is_said.iter().all(|what| !run.out.contains(what)), "{arguments}:\n{}", run.out);
+    }
+}

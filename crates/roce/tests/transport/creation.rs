@@ -1,6 +1,7 @@
 //! Making queue pairs: limits, what they need, and what they keep alive.
 //!
-//! Rule: qp-creation: A queue pair begins in RESET, keeps what it is made with alive, and its number is not given again soon.
+//! Rule: qp-creation: A queue pair begins in RESET, keeps what it is made with alive, and its number is not
+//! given again soon.
 
 use rdmalab_roce::{CreateError, Endpoint, EndpointConfig, QueuePairConfig};
 use rdmalab_verbs::{Capabilities, Context, LimitReached, ModifyError, QueuePairType, RemoveError, State};

@@ -1,6 +1,7 @@
 //! What stands around every packet of a flow: addresses, hop limit, traffic class, source port, partition key.
 //!
-//! Rule: qp-path-headers: Every packet of a queue pair, answers too, travels with the traffic class, hop limit and addresses of its path.
+//! Rule: qp-path-headers: Every packet of a queue pair, answers too, travels with the traffic class, hop
+//! limit and addresses of its path.
 //! Rule: qp-source-port: All packets of a flow have one UDP source port, from the dynamic range.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,6 +1,7 @@
 //! Messages as long as the specification lets them be, and PSNs as far apart as they may get.
 //!
-//! Rule: rc-longest-message: A message of 2^31 bytes is carried, as far as its PSNs can be told from duplicates.
+//! Rule: rc-longest-message: A message of 2^31 bytes is carried, as far as its PSNs can be told from
+//! duplicates.
 
 use std::sync::Arc;
 

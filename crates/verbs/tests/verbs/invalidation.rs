@@ -35,6 +35,22 @@ fn an_invalidated_window_is_free_and_can_be_bound_again() {
 }
 
 #[test]
+fn asking_whether_a_key_may_be_invalidated_says_the_same_and_changes_nothing() {
+    for by in BOTH {
+        let mut bench = Bench::bindable();
+        let window = bench.window(WindowType::Two);
+        let bound = bench.bind(window, |_| {});
+        let local_only = fast_region(&mut bench, Access::LOCAL_WRITE);
+        for key in [bound, local_only, window, RKey::new(bench.region)] {
+            let asked = bench.context.check_invalidate(&bench.us, key, by);
+            assert_eq!(bench.context.check_invalidate(&bench.us, key, by), asked);
+            assert_eq!(bench.context.invalidate(&bench.us, key, by), asked);
+        }
+        assert_eq!(bench.context.check_invalidate(&bench.us, bound, by), Err(InvalidateFault::Free));
+    }
+}
+
+#[test]
 fn an_invalidated_window_lets_its_region_go() {
     let mut bench = Bench::bindable();
     let window = bench.window(WindowType::Two);

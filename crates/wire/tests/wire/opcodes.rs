@@ -120,6 +120,18 @@ fn header_set_keeps_the_order_of_the_wire() {
 
 /// A packet whose extended headers are counted up, so that a header decoded from the wrong place shows.
 #[test]
+fn an_opcode_names_its_transport_whether_it_has_a_row_or_not() {
+    for code in 0..=255 {
+        let opcode = Opcode(code);
+        if let Some(row) = opcode.row() {
+            assert_eq!(opcode.transport(), Some(row.transport), "{opcode}");
+        }
+        let back = opcode.transport().map(|transport| transport.opcode(opcode.operation()));
+        assert_eq!(back, (code < 0xc0).then_some(opcode));
+    }
+}
+
+#[test]
 fn every_opcode_is_parsed_by_its_row_or_refused() {
     let mut parsed = 0;
     for opcode in 0..=255 {

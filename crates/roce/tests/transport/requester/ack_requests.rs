@@ -1,6 +1,7 @@
 //! A requester asks for acknowledgements often enough that neither side waits for the other.
 //!
-//! Rule: rc-ack-request: A requester asks for an acknowledgement on the last packet of each message, and often enough that its window never closes unasked.
+//! Rule: rc-ack-request: A requester asks for an acknowledgement on the last packet of each message, and
+//! often enough that its window never closes unasked.
 
 use rdmalab_wire::PathMtu;
 

@@ -1,7 +1,9 @@
 //! What an acknowledgement completes: everything up to its PSN that needs no response of its own.
 //!
-//! Rule: rc-coalesced-ack: An acknowledgement acknowledges every SEND and WRITE packet up to its PSN, so that one answers for many messages.
-//! Rule: rc-ack-completes-no-read: An acknowledgement completes no READ and no atomic; only their own response does.
+//! Rule: rc-coalesced-ack: An acknowledgement acknowledges every SEND and WRITE packet up to its PSN, so that
+//! one answers for many messages.
+//! Rule: rc-ack-completes-no-read: An acknowledgement completes no READ and no atomic; only their own
+//! response does.
 //! Rule: qp-completion-order: Requests complete in the order in which they were posted.
 
 use rdmalab_verbs::CompletionKind;

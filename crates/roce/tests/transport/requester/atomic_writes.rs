@@ -1,7 +1,9 @@
 //! ATOMIC WRITE, as its requester sends it: eight bytes, answered by a READ response without data.
 //!
-//! Rule: rc-atomic-write-request: An ATOMIC WRITE takes one PSN and carries exactly eight bytes of payload behind its RETH.
-//! Rule: rc-atomic-write-response: An ATOMIC WRITE is complete when a READ RESPONSE ONLY without data answers it, and counts as outstanding until then.
+//! Rule: rc-atomic-write-request: An ATOMIC WRITE takes one PSN and carries exactly eight bytes of payload
+//! behind its RETH.
+//! Rule: rc-atomic-write-response: An ATOMIC WRITE is complete when a READ RESPONSE ONLY without data answers
+//! it, and counts as outstanding until then.
 
 use rdmalab_roce::RetryCause;
 use rdmalab_verbs::CompletionKind;

@@ -1,6 +1,7 @@
 //! Responses that cannot be right: the oldest request fails with a bad response, and the queue pair with it.
 //!
-//! Rule: rc-bad-response: A response of the wrong kind, length or place fails the request with IBV_WC_BAD_RESP_ERR and puts the queue pair into ERR.
+//! Rule: rc-bad-response: A response of the wrong kind, length or place fails the request with
+//! IBV_WC_BAD_RESP_ERR and puts the queue pair into ERR.
 
 use rdmalab_verbs::{CompletionStatus, State};
 use rdmalab_wire::{NakCode, Syndrome};

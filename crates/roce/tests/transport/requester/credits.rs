@@ -1,8 +1,11 @@
 //! End-to-end credits of the peer, and what they hold back.
 //!
-//! Rule: credit-limit: A requester whose peer grants credits sends a message that consumes a receive only up to the limit: messages complete (MSN) plus credits.
-//! Rule: credit-probe: Beyond the limit it sends one packet of one message, asks for its acknowledgement, and goes on when that comes.
-//! Rule: credit-unlimited-operations: READs, atomics and WRITEs without immediate data consume no receive and are not held back by credits.
+//! Rule: credit-limit: A requester whose peer grants credits sends a message that consumes a receive only up
+//! to the limit: messages complete (MSN) plus credits.
+//! Rule: credit-probe: Beyond the limit it sends one packet of one message, asks for its acknowledgement, and
+//! goes on when that comes.
+//! Rule: credit-unlimited-operations: READs, atomics and WRITEs without immediate data consume no receive and
+//! are not held back by credits.
 //! Rule: credit-never-back: The limit never goes back, whatever order acknowledgements come in.
 //! Rule: credit-none: An acknowledgement whose credits say "none" (31) lifts the limit.
 

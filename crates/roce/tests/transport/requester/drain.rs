@@ -1,6 +1,7 @@
 //! SQD: what was begun is finished, nothing new is begun, and it is told once when everything is done.
 //!
-//! Rule: qp-sqd: In SQD, requests that were begun are finished, repeats included, and no new one is begun; the end of that is told once.
+//! Rule: qp-sqd: In SQD, requests that were begun are finished, repeats included, and no new one is begun;
+//! the end of that is told once.
 
 use rdmalab_roce::{Discard, Event};
 use rdmalab_verbs::{Attributes, CompletionStatus, Path, State};

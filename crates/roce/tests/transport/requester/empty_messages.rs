@@ -1,6 +1,7 @@
 //! Messages without bytes, of each kind, as their requester sends them.
 //!
-//! Rule: rc-zero-length: A SEND, WRITE or READ without bytes is one packet, takes one PSN, and is answered like any other.
+//! Rule: rc-zero-length: A SEND, WRITE or READ without bytes is one packet, takes one PSN, and is answered
+//! like any other.
 
 use crate::script::*;
 

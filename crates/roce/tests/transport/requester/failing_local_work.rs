@@ -1,7 +1,9 @@
 //! Local work that cannot be done: it fails in its turn, and the queue pair with it.
 //!
-//! Rule: mw-bind-error: A binding that breaks a rule ends with IBV_WC_MW_BIND_ERR once the requests before it are done, and the queue pair goes into ERR.
-//! Rule: qp-local-operation-error: A local invalidation or fast registration that breaks a rule ends with IBV_WC_LOC_QP_OP_ERR, and the queue pair goes into ERR.
+//! Rule: mw-bind-error: A binding that breaks a rule ends with IBV_WC_MW_BIND_ERR once the requests before it
+//! are done, and the queue pair goes into ERR.
+//! Rule: qp-local-operation-error: A local invalidation or fast registration that breaks a rule ends with
+//! IBV_WC_LOC_QP_OP_ERR, and the queue pair goes into ERR.
 
 use rdmalab_verbs::{Access, CompletionStatus, State, WindowType};
 

@@ -1,6 +1,7 @@
 //! What stops a requester from sending: its window of packets, and how many READs and atomics may be outstanding.
 //!
-//! Rule: rc-max-rd-atomic-requester: No more READs and atomics are outstanding than the queue pair was told, and what is behind them waits.
+//! Rule: rc-max-rd-atomic-requester: No more READs and atomics are outstanding than the queue pair was told,
+//! and what is behind them waits.
 //! Rule: rc-window: No more packets are outstanding than PSNs can be told apart from duplicates.
 
 use rdmalab_verbs::PostError;

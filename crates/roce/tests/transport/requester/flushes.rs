@@ -1,7 +1,9 @@
 //! FLUSH, as its requester sends it: a request without payload, answered by a READ response without data.
 //!
-//! Rule: rc-flush-request: A FLUSH takes one PSN, carries no payload, and says by range or region and by placement what is to be flushed.
-//! Rule: rc-flush-response: A FLUSH is complete when a READ RESPONSE ONLY without data answers it; an acknowledgement does not complete it.
+//! Rule: rc-flush-request: A FLUSH takes one PSN, carries no payload, and says by range or region and by
+//! placement what is to be flushed.
+//! Rule: rc-flush-response: A FLUSH is complete when a READ RESPONSE ONLY without data answers it; an
+//! acknowledgement does not complete it.
 
 use rdmalab_roce::RetryCause;
 use rdmalab_verbs::{CompletionKind, CompletionStatus, Placement, PostError, State};

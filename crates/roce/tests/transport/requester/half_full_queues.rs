@@ -1,6 +1,7 @@
 //! An error while every queue is half full: the request that met it, and then everything else, once and in order.
 //!
-//! Rule: qp-error-flushes-all: When a queue pair goes into ERR, requests sent, begun and not begun, and receives taken and waiting, all end exactly once, each queue in its order.
+//! Rule: qp-error-flushes-all: When a queue pair goes into ERR, requests sent, begun and not begun, and
+//! receives taken and waiting, all end exactly once, each queue in its order.
 
 use rdmalab_verbs::{Access, CompletionKind, CompletionStatus, Placement, State, WindowType};
 use rdmalab_wire::NakCode;

@@ -1,7 +1,9 @@
 //! Implied NAK: an answer beyond a READ or atomic that has not got its response shows that the response was lost.
 //!
-//! Rule: rc-implied-nak: An answer beyond a READ or atomic that lacks its response shows that the response was lost; the requester goes back to it, and completes nothing behind it.
-//! Rule: rc-implied-nak-fatal: A NAK beyond a lost response is an implied NAK first: the READ in front of it is asked for again, and fails for want of an answer if the peer is in error by then.
+//! Rule: rc-implied-nak: An answer beyond a READ or atomic that lacks its response shows that the response
+//! was lost; the requester goes back to it, and completes nothing behind it.
+//! Rule: rc-implied-nak-fatal: A NAK beyond a lost response is an implied NAK first: the READ in front of it
+//! is asked for again, and fails for want of an answer if the peer is in error by then.
 
 use rdmalab_roce::RetryCause;
 use rdmalab_verbs::{CompletionStatus, State};

@@ -1,7 +1,9 @@
 //! Inline data: the message is handed over with the request.
 //!
-//! Rule: qp-inline-copied: Inline data is copied when it is posted: it needs no region, and its memory may change at once.
-//! Rule: qp-inline-limit: Inline data is no longer than the queue pair was made for, and only what is sent can be inline.
+//! Rule: qp-inline-copied: Inline data is copied when it is posted: it needs no region, and its memory may
+//! change at once.
+//! Rule: qp-inline-limit: Inline data is no longer than the queue pair was made for, and only what is sent
+//! can be inline.
 
 use rdmalab_verbs::{Placement, PostError};
 

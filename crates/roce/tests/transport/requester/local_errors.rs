@@ -1,6 +1,7 @@
 //! Local protection errors: a request whose own memory may not be used fails in its turn, after all that are older.
 //!
-//! Rule: rc-local-protection-error: A request whose own elements may not be used ends with IBV_WC_LOC_PROT_ERR once the requests before it are done.
+//! Rule: rc-local-protection-error: A request whose own elements may not be used ends with
+//! IBV_WC_LOC_PROT_ERR once the requests before it are done.
 
 use rdmalab_verbs::{Access, CompletionStatus, Sge, State};
 

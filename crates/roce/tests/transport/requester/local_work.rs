@@ -1,8 +1,10 @@
 //! Work that gives local keys their meaning: it takes no PSN, sends nothing, and is carried out in its turn.
 //!
-//! Rule: qp-local-work-in-order: Binding a window, registering fast and invalidating a key are carried out in the order of the send queue, and complete in it, without a packet.
+//! Rule: qp-local-work-in-order: Binding a window, registering fast and invalidating a key are carried out in
+//! the order of the send queue, and complete in it, without a packet.
 //! Rule: qp-local-work-fence: Local work does not wait for READs and atomics before it unless it is fenced.
-//! Rule: qp-local-work-once: Local work that was carried out is not carried out again when requests around it are repeated.
+//! Rule: qp-local-work-once: Local work that was carried out is not carried out again when requests around it
+//! are repeated.
 
 use rdmalab_verbs::{Access, CompletionKind, Placement, State, WindowType};
 

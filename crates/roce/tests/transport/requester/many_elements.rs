@@ -1,6 +1,7 @@
 //! Requests and receives of 32 elements with odd sizes.
 //!
-//! Rule: qp-elements-any-size: A message may be gathered from, and scattered to, elements of any sizes and alignments, in their order, some of them empty.
+//! Rule: qp-elements-any-size: A message may be gathered from, and scattered to, elements of any sizes and
+//! alignments, in their order, some of them empty.
 
 use rdmalab_verbs::{ReceiveRequest, SendFlags, SendRequest, Sge};
 

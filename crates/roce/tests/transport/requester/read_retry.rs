@@ -1,6 +1,7 @@
 //! A READ that is repeated asks only for what has not arrived, and takes the answer in whatever form peers give it.
 //!
-//! Rule: rc-read-partial-retry: A READ that is asked for again asks for what is missing: PSN, address and length move by the responses that arrived.
+//! Rule: rc-read-partial-retry: A READ that is asked for again asks for what is missing: PSN, address and
+//! length move by the responses that arrived.
 
 use crate::script::*;
 

@@ -1,6 +1,7 @@
 //! NAKs that end the connection: the request they name fails with their status, and everything behind it is flushed.
 //!
-//! Rule: rc-fatal-nak: A NAK for an invalid request, a remote access error or a remote operational error ends its request with that status, completes what is before it and flushes what is behind.
+//! Rule: rc-fatal-nak: A NAK for an invalid request, a remote access error or a remote operational error ends
+//! its request with that status, completes what is before it and flushes what is behind.
 
 use rdmalab_verbs::{CompletionStatus, State};
 use rdmalab_wire::{NakCode, Syndrome};

@@ -1,8 +1,10 @@
 //! A receiver that is not ready: the requester waits as long as it is told, sends nothing meanwhile, and gives up only
 //! when its RNR retries are used up.
 //!
-//! Rule: rc-rnr-wait: After an RNR NAK nothing is sent until its time is over, and then the packet that it names goes first.
-//! Rule: rc-rnr-retry: RNR NAKs beyond the RNR retry count end the request with IBV_WC_RNR_RETRY_EXC_ERR; a count of 7 is without limit.
+//! Rule: rc-rnr-wait: After an RNR NAK nothing is sent until its time is over, and then the packet that it
+//! names goes first.
+//! Rule: rc-rnr-retry: RNR NAKs beyond the RNR retry count end the request with IBV_WC_RNR_RETRY_EXC_ERR; a
+//! count of 7 is without limit.
 
 use rdmalab_roce::RetryCause;
 use rdmalab_verbs::{CompletionStatus, Placement, State};

@@ -1,6 +1,7 @@
 //! A message is cut at the path MTU, and nowhere else; its first and last packets carry what belongs to the message.
 //!
-//! Rule: rc-segmentation: A message is cut at the path MTU: FIRST and MIDDLE packets are full, LAST and ONLY carry the rest, and what belongs to the message rides on its first or last packet.
+//! Rule: rc-segmentation: A message is cut at the path MTU: FIRST and MIDDLE packets are full, LAST and ONLY
+//! carry the rest, and what belongs to the message rides on its first or last packet.
 //! Rule: rc-read-psns: A READ takes as many PSNs as its response has packets, and at least one.
 
 use rdmalab_verbs::Sge;

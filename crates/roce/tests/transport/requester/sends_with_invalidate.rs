@@ -1,6 +1,7 @@
 //! SEND with invalidate, as its requester sends it: a SEND whose last packet names a key of the peer.
 //!
-//! Rule: rc-send-invalidate-last: The key to be invalidated travels in the last packet of a SEND, and only there.
+//! Rule: rc-send-invalidate-last: The key to be invalidated travels in the last packet of a SEND, and only
+//! there.
 
 use rdmalab_verbs::{CompletionKind, CompletionStatus};
 use rdmalab_wire::NakCode;

@@ -1,9 +1,12 @@
 //! Go-back-N on a PSN sequence error NAK: from the PSN it names, at once, as often as the retry count allows.
 //!
-//! Rule: rc-sequence-nak: A PSN sequence error NAK acknowledges what is in front of its PSN and makes the requester send again from there on.
-//! Rule: rc-send-partial-retry: A SEND that is repeated from its middle goes on with the packet that is missing.
+//! Rule: rc-sequence-nak: A PSN sequence error NAK acknowledges what is in front of its PSN and makes the
+//! requester send again from there on.
+//! Rule: rc-send-partial-retry: A SEND that is repeated from its middle goes on with the packet that is
+//! missing.
 //! Rule: rc-write-partial-retry: A WRITE that is repeated from its middle does not name its address again.
-//! Rule: rc-retry-count: Sequence errors beyond the retry count end the request with IBV_WC_RETRY_EXC_ERR; progress makes the count whole again.
+//! Rule: rc-retry-count: Sequence errors beyond the retry count end the request with IBV_WC_RETRY_EXC_ERR;
+//! progress makes the count whole again.
 
 use rdmalab_roce::RetryCause;
 use rdmalab_verbs::{CompletionStatus, Placement, State};

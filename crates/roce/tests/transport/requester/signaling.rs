@@ -1,7 +1,9 @@
 //! Which requests are reported when they succeed.
 //!
-//! Rule: qp-signals-all: A queue pair that was made to signal all requests reports each success, whether it was asked for or not.
-//! Rule: qp-unsignaled-silent: Otherwise the success of a request that does not ask is not reported, and frees its place all the same.
+//! Rule: qp-signals-all: A queue pair that was made to signal all requests reports each success, whether it
+//! was asked for or not.
+//! Rule: qp-unsignaled-silent: Otherwise the success of a request that does not ask is not reported, and
+//! frees its place all the same.
 
 use rdmalab_verbs::{Access, Placement, WindowType};
 

@@ -1,6 +1,7 @@
 //! The local ACK timeout: 4.096 us times two to the power of the code, and no more repeats than the retry count.
 //!
-//! Rule: rc-ack-timeout: A packet that is not acknowledged within 4.096 us times two to the timeout is sent again, with all that follow it.
+//! Rule: rc-ack-timeout: A packet that is not acknowledged within 4.096 us times two to the timeout is sent
+//! again, with all that follow it.
 //! Rule: rc-ack-timeout-exceeded: Timeouts beyond the retry count end the request with IBV_WC_RETRY_EXC_ERR.
 
 use rdmalab_roce::RetryCause;

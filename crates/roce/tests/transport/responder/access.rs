@@ -1,6 +1,7 @@
 //! Keys, bounds and rights: NAK remote access error, and no byte moves.
 //!
-//! Rule: key-remote-access: A request that names an unknown key, another domain's, a missing right or bytes outside of the region is answered by a NAK remote access error, and no byte moves.
+//! Rule: key-remote-access: A request that names an unknown key, another domain's, a missing right or bytes
+//! outside of the region is answered by a NAK remote access error, and no byte moves.
 //! Rule: key-zero-length: A WRITE or READ without bytes is not judged by its key and address.
 //! Rule: rc-atomic-alignment: An atomic on an address that is no multiple of eight is an invalid request.
 

@@ -1,7 +1,9 @@
 //! ATOMIC WRITE: eight aligned bytes that nobody sees half.
 //!
-//! Rule: rc-atomic-write-answer: An ATOMIC WRITE places its eight bytes at once, is answered by a READ RESPONSE ONLY without data, and counts one message.
-//! Rule: rc-atomic-write-checks: An ATOMIC WRITE whose length is not eight or whose address is not a multiple of eight is an invalid request; it needs the right to write.
+//! Rule: rc-atomic-write-answer: An ATOMIC WRITE places its eight bytes at once, is answered by a READ
+//! RESPONSE ONLY without data, and counts one message.
+//! Rule: rc-atomic-write-checks: An ATOMIC WRITE whose length is not eight or whose address is not a multiple
+//! of eight is an invalid request; it needs the right to write.
 //! Rule: rc-atomic-write-duplicate: A repeated ATOMIC WRITE is answered again and not written again.
 
 use rdmalab_roce::Discard;

@@ -1,6 +1,7 @@
 //! Acknowledgements: only for those who ask, and one for many where they can be answered together.
 //!
-//! Rule: rc-ack-on-request: A responder acknowledges what asks for it, and may answer for many requests at once.
+//! Rule: rc-ack-on-request: A responder acknowledges what asks for it, and may answer for many requests at
+//! once.
 
 use crate::script::*;
 

@@ -1,8 +1,11 @@
 //! End-to-end credits that a responder grants: how many receives are posted.
 //!
-//! Rule: credit-grant: Every acknowledgement and response says by a code of the table how many receives are posted, at most as many as there are.
-//! Rule: credit-shared-receive-queue: A queue pair with a shared receive queue grants no credits: it says "none" (31).
-//! Rule: credit-unsolicited: A peer that was told of no credits gets an acknowledgement when a receive is posted.
+//! Rule: credit-grant: Every acknowledgement and response says by a code of the table how many receives are
+//! posted, at most as many as there are.
+//! Rule: credit-shared-receive-queue: A queue pair with a shared receive queue grants no credits: it says
+//! "none" (31).
+//! Rule: credit-unsolicited: A peer that was told of no credits gets an acknowledgement when a receive is
+//! posted.
 
 use rdmalab_verbs::State;
 

@@ -1,6 +1,7 @@
 //! Packets that are dropped without an answer, each counted under its reason.
 //!
-//! Rule: rc-silent-drop: A packet that is malformed, of another peer or partition, or with a wrong ICRC is dropped without an answer.
+//! Rule: rc-silent-drop: A packet that is malformed, of another peer or partition, or with a wrong ICRC is
+//! dropped without an answer.
 
 use rdmalab_roce::Discard;
 use rdmalab_verbs::State;

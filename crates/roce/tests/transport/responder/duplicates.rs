@@ -1,6 +1,7 @@
 //! Requests that come again: acknowledged, never carried out a second time.
 //!
-//! Rule: rc-duplicate: A SEND or WRITE that comes again is acknowledged and not carried out again, and takes no receive.
+//! Rule: rc-duplicate: A SEND or WRITE that comes again is acknowledged and not carried out again, and takes
+//! no receive.
 
 use crate::script::*;
 

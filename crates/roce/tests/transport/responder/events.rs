@@ -1,7 +1,8 @@
 //! Asynchronous events that a responder raises, each once.
 //!
 //! Rule: event-comm-est: The first packet that comes in RTR tells that communication is established.
-//! Rule: event-responder-error: A request that ends the connection raises one event, for access or for the request.
+//! Rule: event-responder-error: A request that ends the connection raises one event, for access or for the
+//! request.
 
 use rdmalab_roce::Event;
 use rdmalab_verbs::State;

@@ -1,7 +1,9 @@
 //! Regions that are registered by work in the send queue, and windows on them.
 //!
-//! Rule: key-fast-registration: A fast-registration region gives access to what it is mapped to, under the key of its last registration, until that is invalidated.
-//! Rule: mw-on-fast-region: A window on a fast-registration region keeps the region from being invalidated, and reaches only its mapping.
+//! Rule: key-fast-registration: A fast-registration region gives access to what it is mapped to, under the
+//! key of its last registration, until that is invalidated.
+//! Rule: mw-on-fast-region: A window on a fast-registration region keeps the region from being invalidated,
+//! and reaches only its mapping.
 
 use rdmalab_verbs::{Access, CompletionStatus, State, WindowType};
 

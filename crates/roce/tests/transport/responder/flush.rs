@@ -1,7 +1,9 @@
 //! FLUSH: answered when what came before it has reached its placement.
 //!
-//! Rule: rc-flush-answer: A FLUSH is answered by a READ RESPONSE ONLY without data, in the order of the requests, and counts one message.
-//! Rule: rc-flush-rights: A FLUSH needs the right to its placement of the queue pair (else NAK invalid request) and of the key (else NAK remote access error).
+//! Rule: rc-flush-answer: A FLUSH is answered by a READ RESPONSE ONLY without data, in the order of the
+//! requests, and counts one message.
+//! Rule: rc-flush-rights: A FLUSH needs the right to its placement of the queue pair (else NAK invalid
+//! request) and of the key (else NAK remote access error).
 //! Rule: rc-flush-outstanding: A FLUSH counts against the READs and atomics that may be outstanding.
 //! Rule: rc-flush-duplicate: A repeated FLUSH is answered again, once it is forgotten not at all.
 

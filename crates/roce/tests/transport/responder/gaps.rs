@@ -1,6 +1,7 @@
 //! A packet ahead of the expected PSN: one NAK for each gap, then silence until the gap is filled.
 //!
-//! Rule: rc-sequence-nak-once: A packet ahead of the expected PSN is answered by one NAK for each gap, which names the expected PSN; then nothing is said until the gap is filled.
+//! Rule: rc-sequence-nak-once: A packet ahead of the expected PSN is answered by one NAK for each gap, which
+//! names the expected PSN; then nothing is said until the gap is filled.
 
 use rdmalab_roce::Discard;
 use rdmalab_verbs::State;

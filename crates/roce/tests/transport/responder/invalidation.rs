@@ -1,7 +1,9 @@
 //! SEND with invalidate: the peer ends one of our keys together with its message.
 //!
-//! Rule: rc-send-invalidate-effect: A SEND with invalidate ends the key it names before its receive completes, and the completion carries the key.
-//! Rule: rc-send-invalidate-refused: A SEND that names a key which the peer may not invalidate is answered by a NAK remote access error, and its receive ends with that error.
+//! Rule: rc-send-invalidate-effect: A SEND with invalidate ends the key it names before its receive
+//! completes, and the completion carries the key.
+//! Rule: rc-send-invalidate-refused: A SEND that names a key which the peer may not invalidate is answered by
+//! a NAK remote access error, and its receive ends with that error.
 
 use rdmalab_roce::Event;
 use rdmalab_verbs::{Access, CompletionStatus, Placement, State, WindowType};

@@ -1,7 +1,9 @@
 //! Lengths: of a packet by its place in the message, of a message by what it said. NAK invalid request.
 //!
-//! Rule: rc-packet-length: FIRST and MIDDLE packets are as long as the path MTU, LAST ones not empty, none is longer; anything else is an invalid request.
-//! Rule: rc-message-length: A WRITE brings as many bytes as its first packet said, and no message is longer than 2^31; anything else is an invalid request.
+//! Rule: rc-packet-length: FIRST and MIDDLE packets are as long as the path MTU, LAST ones not empty, none is
+//! longer; anything else is an invalid request.
+//! Rule: rc-message-length: A WRITE brings as many bytes as its first packet said, and no message is longer
+//! than 2^31; anything else is an invalid request.
 
 use rdmalab_verbs::CompletionStatus;
 use rdmalab_wire::{Body, PathMtu, Reth};

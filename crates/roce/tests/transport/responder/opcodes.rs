@@ -1,7 +1,10 @@
 //! The order of opcodes within and between messages, and operations that are not there: NAK invalid request.
 //!
-//! Rule: rc-reserved-opcode: A reserved opcode of its transport is answered by a NAK invalid request (Shanley, InfiniBand Network Architecture, table 17-7, as on https://blogtechexpert.com/view/book/InfiniBand+Network+Architecture-EB0321117654_151.html).
-//! Rule: rc-opcode-order: A message goes on with its own kind and ends before another begins; anything else is an invalid request.
+//! Rule: rc-reserved-opcode: A reserved opcode of its transport is answered by a NAK invalid request
+//! (Shanley, InfiniBand Network Architecture, table 17-7, as on
+//! https://blogtechexpert.com/view/book/InfiniBand+Network+Architecture-EB0321117654_151.html).
+//! Rule: rc-opcode-order: A message goes on with its own kind and ends before another begins; anything else
+//! is an invalid request.
 //! Rule: qp-access-flags: An operation that the queue pair's access flags do not allow is an invalid request.
 
 use rdmalab_roce::Discard;

@@ -1,6 +1,7 @@
 //! Each operation's effect and its answer.
 //!
-//! Rule: rc-operations: SENDs fill receives, WRITEs and READs move bytes, atomics change eight bytes at once, and each is answered in order.
+//! Rule: rc-operations: SENDs fill receives, WRITEs and READs move bytes, atomics change eight bytes at once,
+//! and each is answered in order.
 
 use rdmalab_verbs::{CompletionKind, PostError, ReceiveRequest};
 use rdmalab_wire::{ImmDt, PathMtu};

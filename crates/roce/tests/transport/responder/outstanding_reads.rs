@@ -1,6 +1,7 @@
 //! How many READs and atomics a responder answers at once.
 //!
-//! Rule: rc-max-dest-rd-atomic: More READs and atomics at once than the responder was told to take are an invalid request.
+//! Rule: rc-max-dest-rd-atomic: More READs and atomics at once than the responder was told to take are an
+//! invalid request.
 
 use rdmalab_verbs::{Attributes, State};
 

@@ -1,6 +1,7 @@
 //! Requests that bring a payload where they have none, or one of the wrong length.
 //!
-//! Rule: rc-payload-where-none: A READ, atomic or FLUSH request with a payload, and an ATOMIC WRITE without exactly eight bytes, is an invalid request.
+//! Rule: rc-payload-where-none: A READ, atomic or FLUSH request with a payload, and an ATOMIC WRITE without
+//! exactly eight bytes, is an invalid request.
 
 use rdmalab_roce::{Discard, Event};
 use rdmalab_verbs::State;

@@ -1,7 +1,9 @@
 //! Receives that cannot take the message: too small, or with memory that may not be written.
 //!
-//! Rule: rc-receive-too-small: A message longer than its receive is an invalid request, and the receive ends with IBV_WC_LOC_LEN_ERR.
-//! Rule: rc-remote-operational-error: A receive whose memory may not be written is answered by a NAK remote operational error.
+//! Rule: rc-receive-too-small: A message longer than its receive is an invalid request, and the receive ends
+//! with IBV_WC_LOC_LEN_ERR.
+//! Rule: rc-remote-operational-error: A receive whose memory may not be written is answered by a NAK remote
+//! operational error.
 
 use rdmalab_roce::Event;
 use rdmalab_verbs::{Access, CompletionStatus, ReceiveRequest, Sge, State};

@@ -1,6 +1,7 @@
 //! A region that goes away while a message is under way.
 //!
-//! Rule: key-in-flight: A region that goes while a message is under way refuses what is still to come; a READ response ends with a NAK in place of its next packet.
+//! Rule: key-in-flight: A region that goes while a message is under way refuses what is still to come; a READ
+//! response ends with a NAK in place of its next packet.
 
 use rdmalab_roce::Event;
 use rdmalab_verbs::State;

@@ -1,8 +1,10 @@
 //! READs and atomics that come again: answered as before, from what is remembered, or not at all.
 //!
 //! Rule: rc-read-duplicate: A READ that comes again, whole or its end, is answered again from memory.
-//! Rule: rc-atomic-duplicate: An atomic that comes again gets the value that it found and is not carried out again.
-//! Rule: rc-duplicate-evicted: A READ or atomic that is not remembered any more, or is not the same, is dropped.
+//! Rule: rc-atomic-duplicate: An atomic that comes again gets the value that it found and is not carried out
+//! again.
+//! Rule: rc-duplicate-evicted: A READ or atomic that is not remembered any more, or is not the same, is
+//! dropped.
 
 use rdmalab_roce::Discard;
 use rdmalab_verbs::State;

@@ -1,6 +1,7 @@
 //! No receive is posted: the peer is asked to come again, and nothing has happened.
 //!
-//! Rule: rc-rnr-nak: A SEND, or the last packet of a WRITE with immediate data, that finds no receive is answered by an RNR NAK with the timer that was set, and has not happened.
+//! Rule: rc-rnr-nak: A SEND, or the last packet of a WRITE with immediate data, that finds no receive is
+//! answered by an RNR NAK with the timer that was set, and has not happened.
 //! Rule: rc-rnr-first-packet: A long SEND is judged by its first packet alone.
 
 use rdmalab_roce::Discard;

@@ -1,8 +1,10 @@
 //! When a window's key works: for whom, from when, and until when.
 //!
-//! Rule: mw-type-2-queue-pair: A window of type 2B works for the queue pair that bound it and for no other; a window of type 1 for every one of its protection domain.
+//! Rule: mw-type-2-queue-pair: A window of type 2B works for the queue pair that bound it and for no other; a
+//! window of type 1 for every one of its protection domain.
 //! Rule: key-stale: A key that is gone, was changed or was invalidated never gives access again.
-//! Rule: mw-in-flight: A window that ends while a message through it is under way refuses what is still to come.
+//! Rule: mw-in-flight: A window that ends while a message through it is under way refuses what is still to
+//! come.
 
 use rdmalab_roce::Event;
 use rdmalab_verbs::{Access, Accessor, RemoveError, State, WindowBinding, WindowType};

@@ -1,6 +1,7 @@
 //! What a peer may reach through a memory window: its range, with its rights.
 //!
-//! Rule: mw-range: Through a window a peer reaches the bytes that the window was bound to and no others, whatever the region's key would give.
+//! Rule: mw-range: Through a window a peer reaches the bytes that the window was bound to and no others,
+//! whatever the region's key would give.
 //! Rule: mw-rights: Through a window a peer has the rights of the window, not those of the region.
 //! Rule: mw-zero-based: The addresses of a zero-based window of type 2 count from 0 at its first byte.
 

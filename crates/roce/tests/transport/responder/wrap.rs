@@ -1,6 +1,7 @@
 //! The expected PSN wraps at 2^24 like any other.
 //!
-//! Rule: rc-psn-wrap-responder: The expected PSN wraps at 2^24; half of all PSNs in front of it are duplicates.
+//! Rule: rc-psn-wrap-responder: The expected PSN wraps at 2^24; half of all PSNs in front of it are
+//! duplicates.
 
 use crate::script::*;
 

@@ -253,7 +253,15 @@ impl Script {
                 selectivity: Selectivity::Range,
             },
             Job::AtomicWrite(value) => Operation::AtomicWrite { remote, value },
-            Job::Open(door) => open(ours, door, self.memory()),
+            Job::Open(door) => {
+                let before = match door {
+                    Door::Region => unreachable!("always open"),
+                    Door::WindowOne(number) => Door::WindowOne(number - 1),
+                    Door::WindowTwo(number) => Door::WindowTwo(number - 1),
+                    Door::Fast(number) => Door::Fast(number - 1),
+                };
+                open(ours, before, door, self.memory())
+            }
             Job::Close(door) => Operation::LocalInvalidate(ours.key_of(door)),
         }
     }
@@ -264,15 +272,9 @@ pub fn fill_byte(side: usize, at: usize) -> u8 {
     (at as u8).wrapping_mul(31).wrapping_add(1 + 77 * side as u8)
 }
 
-/// Binds or registers a door to so many bytes from the start of a peer's memory.
-pub fn open(ours: &Peer, door: Door, length: usize) -> Operation {
-    let key = ours.key_of(door);
-    let before = match door {
-        Door::Region => unreachable!("always open"),
-        Door::WindowOne(number) => ours.key_of(Door::WindowOne(number - 1)),
-        Door::WindowTwo(number) => ours.key_of(Door::WindowTwo(number - 1)),
-        Door::Fast(number) => ours.key_of(Door::Fast(number - 1)),
-    };
+/// Binds or registers a door that is known by a key, under another, to so many bytes from the start of a peer's memory.
+pub fn open(ours: &Peer, before: Door, door: Door, length: usize) -> Operation {
+    let (before, key) = (ours.key_of(before), ours.key_of(door));
     let length = length as u64;
     if let Door::Fast(_) = door {
         let access = Access::REMOTE | Access::LOCAL_WRITE;

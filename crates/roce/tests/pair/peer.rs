@@ -281,6 +281,18 @@ impl Peer {
         RemoteAddress { address: BASE + offset as u64, key: self.key_of(door) }
     }
 
+    /// Windows and fast region go, whatever their keys, and new ones come.
+    pub fn renew_doors(&mut self) {
+        let numbers = |key: u32| (0..=0xff).map(move |number| RKey::new(key & !0xff | number));
+        let gone = numbers(self.window_one.value()).any(|key| self.context.deallocate_window(key).is_ok())
+            && numbers(self.window_two.value()).any(|key| self.context.deallocate_window(key).is_ok())
+            && numbers(self.fast).any(|key| self.context.deregister(key.value()).is_ok());
+        assert!(gone, "a door has none of its keys");
+        self.window_one = self.context.allocate_window(self.domain, WindowType::One).unwrap();
+        self.window_two = self.context.allocate_window(self.domain, WindowType::Two).unwrap();
+        self.fast = self.context.allocate_fast_region(self.domain, self.memory.clone()).unwrap();
+    }
+
     pub fn state(&self, queue_pair: Qpn) -> State {
         self.endpoint.state(queue_pair).unwrap()
     }
@@ -288,6 +300,11 @@ impl Peer {
     pub fn set_state(&mut self, queue_pair: Qpn, state: State) {
         let attributes = Attributes { state: Some(state), ..Attributes::default() };
         self.endpoint.modify(&mut self.context, queue_pair, &attributes).unwrap();
+    }
+
+    pub fn fill(&self, offset: usize, length: usize, seed: u8) {
+        let bytes: Vec<u8> = (0..length).map(|n| (n as u8).wrapping_mul(31).wrapping_add(seed)).collect();
+        self.memory.write(offset, &bytes).unwrap();
     }
 
     pub fn bytes(&self, offset: usize, length: usize) -> Vec<u8> {

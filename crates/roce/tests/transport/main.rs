@@ -1,13 +1,10 @@
-//! The transports, tested from outside: scripted exchanges, pairs over a bad link, models.
+//! The transports, tested from outside: scripted exchanges.
 
-mod both_ways;
 mod congestion;
 mod creation;
 mod events;
 mod headers;
 mod longest_messages;
-mod model;
-mod pair;
 mod partitions;
 mod requester;
 mod responder;

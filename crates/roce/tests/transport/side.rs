@@ -6,11 +6,10 @@ use std::sync::Arc;
 use rdmalab_roce::{Batch, CongestionControl, Endpoint, EndpointConfig, Profile, QueuePairConfig};
 use rdmalab_verbs::{
     Access, AddressHandleId, AttributeSet, Attributes, Capabilities, Completion, CompletionQueueId, Context,
-    HeapMemory, Memory, Operation, Path, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest,
-    RemoteAddress, SendFlags, SendRequest, Sge, SharedReceiveQueueConfig, SharedReceiveQueueId, State,
-    XrcDomainId, XrcUse, transition,
+    HeapMemory, Memory, Path, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest, Sge,
+    SharedReceiveQueueConfig, SharedReceiveQueueId, State, XrcDomainId, XrcUse, transition,
 };
-use rdmalab_wire::{PathMtu, Psn, QKey, Qpn, RKey};
+use rdmalab_wire::{PathMtu, Psn, QKey, Qpn};
 
 /// Bytes of the region of each side.
 pub const MEMORY: usize = 256 * 1024;
@@ -176,13 +175,6 @@ impl Side {
         self.context.create_address_handle(self.domain, Path::new(self.address, peer)).unwrap()
     }
 
-    /// Brings the queue pair to RTS, towards a peer.
-    pub fn connect(&mut self, setup: &Setup, peer: IpAddr, peer_queue_pair: Qpn) {
-        for attributes in self.steps(setup, peer, peer_queue_pair) {
-            self.endpoint.modify(&mut self.context, self.queue_pair, &attributes).unwrap();
-        }
-    }
-
     /// The three changes that lead from RESET to RTS, with what the kind of queue pair requires.
     pub fn steps(&self, setup: &Setup, peer: IpAddr, peer_queue_pair: Qpn) -> [Attributes; 3] {
         let [init, rtr, rts] = [
@@ -224,24 +216,6 @@ impl Side {
         Sge { address: BASE + offset as u64, length: length as u32, key: self.key }
     }
 
-    pub fn post(
-        &mut self,
-        id: u64,
-        operation: Operation,
-        offset: usize,
-        length: usize,
-    ) -> Result<(), PostError> {
-        let elements = [self.sge(offset, length)];
-        let request = SendRequest {
-            id,
-            operation,
-            elements: &elements,
-            flags: SendFlags::SIGNALED,
-            ..SendRequest::default()
-        };
-        self.endpoint.post_send(&mut self.context, self.queue_pair, &request)
-    }
-
     pub fn receive(&mut self, id: u64, offset: usize, length: usize) -> Result<(), PostError> {
         let elements = [self.sge(offset, length)];
         let request = ReceiveRequest { id, elements: &elements };
@@ -249,11 +223,6 @@ impl Side {
             return self.context.post_shared_receive(shared, &request);
         }
         self.endpoint.post_receive(&mut self.context, self.queue_pair, &request)
-    }
-
-    /// A place in this side's region, for its peer.
-    pub fn remote(&self, offset: usize) -> RemoteAddress {
-        RemoteAddress { address: BASE + offset as u64, key: RKey::new(self.key) }
     }
 
     pub fn fill(&self, offset: usize, length: usize, seed: u8) {

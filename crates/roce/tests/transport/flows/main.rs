@@ -13,3 +13,4 @@ mod pair;
 mod mistreat;
 mod mixtures;
 mod singles;
+mod unreliable;

@@ -2,8 +2,8 @@
 
 use rdmalab_verbs::{Completion, CompletionKind, CompletionStatus};
 
-use super::{Op, Oracle, length};
-use crate::model::scenario::What;
+use super::{Op, Oracle, Receive, length};
+use crate::scenario::{DoorKind, What};
 
 impl Oracle {
     /// Takes a completion that a side reports. Requests have even numbers, receives odd ones.
@@ -30,11 +30,16 @@ impl Oracle {
         let op = &self.flows[side].pending[0];
         assert!(op.signaled, "{op:?} was not to be reported");
         let (kind, bytes) = match op.what {
-            What::Send | What::SendImmediate => (CompletionKind::Send, 0),
+            What::Send | What::SendImmediate | What::SendInvalidate(_) => (CompletionKind::Send, 0),
             What::Write | What::WriteImmediate => (CompletionKind::RdmaWrite, 0),
             What::Read => (CompletionKind::RdmaRead, length(&op.local)),
             What::FetchAdd { .. } => (CompletionKind::FetchAndAdd, 8),
             What::CompareSwap { .. } => (CompletionKind::CompareAndSwap, 8),
+            What::Flush => (CompletionKind::Flush, 0),
+            What::AtomicWrite { .. } => (CompletionKind::AtomicWrite, 0),
+            What::Open(DoorKind::Fast) => (CompletionKind::FastRegister, 0),
+            What::Open(_) => (CompletionKind::BindWindow, 0),
+            What::Close(_) => (CompletionKind::LocalInvalidate, 0),
         };
         let found = (completion.kind, completion.length as usize, completion.immediate, completion.solicited);
         assert_eq!(found, (kind, bytes, None, false), "{op:?}");
@@ -53,7 +58,12 @@ impl Oracle {
         }
         match op.what {
             // Its data landed when the receive completed.
-            What::Send | What::SendImmediate => {}
+            What::Send | What::SendImmediate | What::SendInvalidate(_) | What::Flush => {}
+            What::AtomicWrite { value } => {
+                self.store(1 - side, op.remote.start, &value.to_ne_bytes());
+            }
+            What::Open(door) => self.doors.opened(side, door, op.number),
+            What::Close(door) => self.doors.closed(side, door),
             What::Write | What::WriteImmediate => {
                 self.store(1 - side, op.remote.start, &op.data);
             }
@@ -107,8 +117,11 @@ impl Oracle {
     /// What a request that failed may have written.
     pub(super) fn forget(&mut self, side: usize, op: &Op) {
         match op.what {
-            What::Send | What::SendImmediate => {}
-            What::Write | What::WriteImmediate => self.unknown.push((1 - side, op.remote.clone())),
+            What::Send | What::SendImmediate | What::SendInvalidate(_) => {}
+            What::Flush | What::Open(_) | What::Close(_) => {}
+            What::AtomicWrite { .. } | What::Write | What::WriteImmediate => {
+                self.unknown.push((1 - side, op.remote.clone()))
+            }
             What::Read => self.unknown.extend(op.local.iter().map(|piece| (side, piece.clone()))),
             What::FetchAdd { .. } | What::CompareSwap { .. } => {
                 self.unknown.push((1 - side, op.remote.clone()));
@@ -117,13 +130,21 @@ impl Oracle {
         }
     }
 
+    /// Takes the receive that a completion is about, which is the next.
+    fn take_receive(&mut self, side: usize, completion: &Completion) -> Receive {
+        let receives = &mut self.flows[side].receives;
+        if receives.front().is_some_and(|first| first.maybe_gone && first.id != completion.id) {
+            receives.pop_front();
+        }
+        let Some(receive) = receives.pop_front() else { panic!("nothing was posted for {completion:?}") };
+        assert_eq!(receive.id, completion.id, "receives complete out of order");
+        receive
+    }
+
     /// A receive completes for a message of the flow's requester `side`.
     fn complete_receive(&mut self, side: usize, completion: &Completion) {
+        let receive = self.take_receive(side, completion);
         let flow = &mut self.flows[side];
-        let Some(receive) = flow.receives.pop_front() else {
-            panic!("nothing was posted for {completion:?}")
-        };
-        assert_eq!(receive.id, completion.id, "receives complete out of order");
         let Some(op) = flow.messages.pop_front() else { panic!("nothing was sent for {completion:?}") };
         flow.arrived += 1;
         let bytes = length(&op.local);
@@ -135,6 +156,11 @@ impl Oracle {
         let found = (completion.kind, completion.length as usize, completion.immediate, completion.solicited);
         assert_eq!(found, (kind, bytes, immediate, op.solicited), "{op:?}");
         assert!(op.poison.is_none(), "{op:?} arrives");
+        let closes = if let What::SendInvalidate(door) = op.what { Some(door) } else { None };
+        assert_eq!(completion.invalidated.is_some(), closes.is_some(), "{op:?}");
+        if let Some(door) = closes {
+            self.doors.closed(1 - side, door);
+        }
         if kind == CompletionKind::Receive {
             assert!(bytes <= length(&receive.local), "{op:?} does not fit {receive:?}");
             self.scatter(1 - side, &receive.local, &op.data);
@@ -144,11 +170,8 @@ impl Oracle {
     fn fail_receive(&mut self, side: usize, completion: &Completion) {
         self.expect_excuse(side, completion.status);
         let short = self.first_short(side);
+        let receive = self.take_receive(side, completion);
         let flow = &mut self.flows[side];
-        let Some(receive) = flow.receives.pop_front() else {
-            panic!("nothing was posted for {completion:?}")
-        };
-        assert_eq!(receive.id, completion.id, "receives complete out of order");
         self.excuses += u32::from(completion.status != CompletionStatus::WorkRequestFlushed);
         let allowed = match completion.status {
             CompletionStatus::WorkRequestFlushed => true,
@@ -159,6 +182,10 @@ impl Oracle {
             CompletionStatus::LocalProtectionError => {
                 flow.refused = Some(CompletionStatus::RemoteOperationError);
                 receive.doubtful
+            }
+            // A SEND may not invalidate what it names.
+            CompletionStatus::RemoteAccessError => {
+                flow.messages.front().is_some_and(|op| matches!(op.what, What::SendInvalidate(_)))
             }
             _ => false,
         };

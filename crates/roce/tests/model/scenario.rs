@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use rdmalab_roce::Profile;
 use rdmalab_wire::PathMtu;
 
 use crate::pair::Fate;
+use crate::pair::peer::{PLAIN, Service};
 
 /// Longest message that is drawn.
 pub const LONGEST: usize = 10_000;
@@ -13,6 +15,10 @@ pub const LONGEST: usize = 10_000;
 /// All there is to know about one run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
+    pub service: Service,
+    pub profile: Profile,
+    /// Receives come from a shared queue.
+    pub shares_receives: bool,
     pub mtu: PathMtu,
     pub first_psn: u32,
     /// READs and atomics outstanding at once.
@@ -58,6 +64,19 @@ pub enum Step {
         side: usize,
         careful: bool,
     },
+    /// A side binds or registers a door anew. One who is careful does it only when the door is shut, or may be opened
+    /// anew, and no request under way uses or changes it.
+    Open {
+        side: usize,
+        door: DoorKind,
+        careful: bool,
+    },
+    /// A side invalidates the key of a door of its own; with care, only if that is open and nobody uses it.
+    Close {
+        side: usize,
+        door: DoorKind,
+        careful: bool,
+    },
     /// To SQD.
     Pause {
         side: usize,
@@ -88,6 +107,8 @@ pub struct Work {
     pub signaled: bool,
     pub solicited: bool,
     pub fence: bool,
+    /// What may end the connection is not asked for.
+    pub careful: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,8 +118,34 @@ pub enum What {
     Write,
     WriteImmediate,
     Read,
-    FetchAdd { add: u64 },
-    CompareSwap { compare: u64, swap: u64 },
+    FetchAdd {
+        add: u64,
+    },
+    CompareSwap {
+        compare: u64,
+        swap: u64,
+    },
+    /// Of a door of the peer's.
+    SendInvalidate(DoorKind),
+    Flush,
+    AtomicWrite {
+        value: u64,
+    },
+    /// Of a door of our own.
+    Open(DoorKind),
+    Close(DoorKind),
+}
+
+/// Keys that come and go by work in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoorKind {
+    WindowOne,
+    WindowTwo,
+    Fast,
+}
+
+impl DoorKind {
+    pub const ALL: [Self; 3] = [Self::WindowOne, Self::WindowTwo, Self::Fast];
 }
 
 /// With which key.
@@ -118,6 +165,8 @@ pub enum Aim {
     Main,
     Spare,
     Dead,
+    /// Through a door, as it was opened last.
+    Door(DoorKind),
     /// Across the end of the region; for an atomic, an address that is no multiple of eight.
     Astray,
 }
@@ -127,8 +176,23 @@ impl What {
         matches!(self, Self::FetchAdd { .. } | Self::CompareSwap { .. })
     }
 
+    /// Whether it is about eight bytes, aligned.
+    pub fn is_word(self) -> bool {
+        self.is_atomic() || matches!(self, Self::AtomicWrite { .. })
+    }
+
+    /// Whether it is a SEND of any kind.
+    pub fn is_send(self) -> bool {
+        matches!(self, Self::Send | Self::SendImmediate | Self::SendInvalidate(_))
+    }
+
+    /// Whether it takes no elements.
+    pub fn is_without_elements(self) -> bool {
+        matches!(self, Self::Flush | Self::AtomicWrite { .. } | Self::Open(_) | Self::Close(_))
+    }
+
     pub fn consumes_receive(self) -> bool {
-        matches!(self, Self::Send | Self::SendImmediate | Self::WriteImmediate)
+        self.is_send() || self == Self::WriteImmediate
     }
 
     pub fn has_immediate(self) -> bool {
@@ -162,7 +226,7 @@ impl Judge {
 
     pub fn fate(&mut self, number: u64, from: usize, packet: &[u8]) -> Fate {
         // Behind 28 bytes of IPv4 and UDP headers.
-        let is_answer = (0x0d..=0x12).contains(&packet[28]);
+        let is_answer = (0x0d..=0x12).contains(&(packet[28] & 0x1f));
         let psn = u32::from_be_bytes([0, packet[37], packet[38], packet[39]]);
         let Weather { seed, lost, corrupt, late, held, twice, echo } = self.weather;
         let random = mix(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -209,17 +273,22 @@ pub fn scenario(max_steps: usize) -> impl Strategy<Value = Scenario> {
     let mtu = prop_oneof![Just(PathMtu::M256), Just(PathMtu::M1024), Just(PathMtu::M4096)];
     let first_psn = prop_oneof![Just(0), 0u32..0x100_0000, 0xff_ff00u32..0x100_0000];
     let reads = prop_oneof![Just(1u8), Just(4), Just(16)];
-    (mtu, first_psn, reads, weather(), any::<bool>()).prop_flat_map(
-        move |(mtu, first_psn, reads, weather, breaks)| {
-            prop::collection::vec(step(mtu.bytes(), breaks), 1..max_steps).prop_map(move |steps| Scenario {
-                mtu,
-                first_psn,
-                reads,
-                weather,
-                steps,
-            })
-        },
-    )
+    let service = prop_oneof![3 => Just(Service::Rc), 1 => Just(Service::Xrc)];
+    let profile = prop_oneof![Just(Profile::SPEC), Just(Profile::RXE), Just(PLAIN)];
+    let connection = (service, profile, prop::bool::weighted(0.25), mtu, first_psn, reads);
+    (connection, weather(), any::<bool>()).prop_flat_map(move |(connection, weather, breaks)| {
+        let (service, profile, shares_receives, mtu, first_psn, reads) = connection;
+        prop::collection::vec(step(mtu.bytes(), breaks), 1..max_steps).prop_map(move |steps| Scenario {
+            service,
+            profile,
+            shares_receives,
+            mtu,
+            first_psn,
+            reads,
+            weather,
+            steps,
+        })
+    })
 }
 
 fn weather() -> impl Strategy<Value = Weather> {
@@ -240,8 +309,9 @@ fn weather() -> impl Strategy<Value = Weather> {
 fn step(mtu: usize, breaks: bool) -> impl Strategy<Value = Step> {
     let side = || 0usize..2;
     let rare = u32::from(breaks);
+    let care = if breaks { 0.8 } else { 1.0 };
     prop_oneof![
-        20 => (side(), work(mtu, rare)).prop_map(|(side, work)| Step::Post { side, work }),
+        20 => (side(), work(mtu, rare, care)).prop_map(|(side, work)| Step::Post { side, work }),
         10 => (side(), roomy(rare), cuts(), key(0))
             .prop_map(|(side, length, cuts, key)| Step::Receive { side, length, cuts, key }),
         6 => prop_oneof![0u64..10_000, 0u64..2_000_000, 0u64..300_000_000]
@@ -250,9 +320,18 @@ fn step(mtu: usize, breaks: bool) -> impl Strategy<Value = Step> {
         1 => side().prop_map(|side| Step::Pause { side }),
         1 => side().prop_map(|side| Step::Resume { side }),
         1 => (side(), Just(!breaks)).prop_map(|(side, careful)| Step::Replace { side, careful }),
+        4 => (side(), door(), prop::bool::weighted(care), prop::bool::weighted(0.75)).prop_map(
+            |(side, door, careful, opens)| {
+                if opens { Step::Open { side, door, careful } } else { Step::Close { side, door, careful } }
+            }
+        ),
         rare => side().prop_map(|side| Step::Fail { side }),
         1 + rare => Just(Step::Reconnect),
     ]
+}
+
+fn door() -> impl Strategy<Value = DoorKind> {
+    prop::sample::select(DoorKind::ALL.to_vec())
 }
 
 fn roomy(rare: u32) -> impl Strategy<Value = usize> {
@@ -267,7 +346,7 @@ fn key(rare: u32) -> impl Strategy<Value = Key> {
     prop_oneof![30 => Just(Key::Main), 6 => Just(Key::Spare), rare => Just(Key::Dead)]
 }
 
-fn work(mtu: usize, rare: u32) -> impl Strategy<Value = Work> {
+fn work(mtu: usize, rare: u32, care: f64) -> impl Strategy<Value = Work> {
     let small = || 0u64..3;
     let what = prop_oneof![
         1 => Just(What::Send),
@@ -277,6 +356,9 @@ fn work(mtu: usize, rare: u32) -> impl Strategy<Value = Work> {
         2 => Just(What::Read),
         1 => small().prop_map(|add| What::FetchAdd { add }),
         1 => (small(), small()).prop_map(|(compare, swap)| What::CompareSwap { compare, swap }),
+        1 => door().prop_map(What::SendInvalidate),
+        1 => Just(What::Flush),
+        1 => small().prop_map(|value| What::AtomicWrite { value }),
     ];
     let length = prop_oneof![
         0usize..10,
@@ -286,20 +368,22 @@ fn work(mtu: usize, rare: u32) -> impl Strategy<Value = Work> {
     ];
     let target = prop_oneof![0usize..128, 0usize..50_000];
     let aim = prop_oneof![
-        40 => Just(Aim::Main), 8 => Just(Aim::Spare), rare => Just(Aim::Dead), rare => Just(Aim::Astray)
+        30 => Just(Aim::Main), 8 => Just(Aim::Spare), 12 => door().prop_map(Aim::Door), rare => Just(Aim::Dead), rare => Just(Aim::Astray)
     ];
-    let flags = (prop::bool::weighted(0.8), any::<bool>(), prop::bool::weighted(0.1));
+    let flags =
+        (prop::bool::weighted(0.8), any::<bool>(), prop::bool::weighted(0.1), prop::bool::weighted(care));
     (what, length, target, aim, cuts(), key(rare), flags).prop_map(
-        |(what, length, target, aim, cuts, key, (signaled, solicited, fence))| Work {
+        |(what, length, target, aim, cuts, key, (signaled, solicited, fence, careful))| Work {
             what,
-            length: if what.is_atomic() { 8 } else { length },
-            target: if what.is_atomic() { target % 8 * 8 } else { target },
+            length: if what.is_word() { 8 } else { length },
+            target: if what.is_word() { target % 8 * 8 } else { target },
             aim,
             cuts,
             key,
             signaled,
             solicited,
             fence,
+            careful,
         },
     )
 }

@@ -12,7 +12,8 @@ use std::ops::Range;
 use rdmalab_verbs::CompletionStatus;
 use rdmalab_wire::ImmDt;
 
-use super::scenario::What;
+use super::doors::Doors;
+use super::scenario::{DoorKind, What};
 
 /// A row of bytes in the memory of a side.
 pub type Piece = Range<usize>;
@@ -35,6 +36,10 @@ pub struct Op {
     pub doubts: Vec<CompletionStatus>,
     pub uses_local_spare: bool,
     pub uses_remote_spare: bool,
+    /// The door of the peer's that it goes through.
+    pub through: Option<DoorKind>,
+    /// The number with which it opens a door.
+    pub number: u8,
 }
 
 /// A receive that was posted.
@@ -45,6 +50,8 @@ pub struct Receive {
     pub uses_spare: bool,
     /// Its memory may be out of reach.
     pub doubtful: bool,
+    /// It lay in a shared queue when the queue pair was reset, and may have been taken and forgotten.
+    pub maybe_gone: bool,
 }
 
 /// One direction: requests of one side and receives of the other.
@@ -67,6 +74,8 @@ struct Flow {
 pub struct Oracle {
     memory: [Vec<u8>; 2],
     flows: [Flow; 2],
+    pub doors: Doors,
+    shares_receives: bool,
     /// Bytes of which it is not known what they are.
     unknown: Vec<(usize, Piece)>,
     /// The connection had a reason to end since it was set up.
@@ -85,8 +94,10 @@ fn overlap(a: &Piece, b: &Piece) -> bool {
 }
 
 impl Oracle {
-    pub fn new(memory: usize, is_calm: bool) -> Self {
+    pub fn new(memory: usize, is_calm: bool, shares_receives: bool) -> Self {
         Self {
+            doors: Doors::default(),
+            shares_receives,
             memory: [vec![0; memory], vec![0; memory]],
             flows: [Flow::default(), Flow::default()],
             unknown: Vec::new(),
@@ -102,7 +113,7 @@ impl Oracle {
     }
 
     pub fn post(&mut self, side: usize, op: Op) {
-        self.excuses += u32::from(op.poison.is_some());
+        self.excuses += u32::from(op.poison.is_some() || !op.doubts.is_empty());
         if op.what.consumes_receive() {
             self.flows[side].messages.push_back(op.clone());
         }
@@ -131,10 +142,17 @@ impl Oracle {
         self.flows[side].pending.iter().any(|op| op.what == What::Read && overlap(&op.remote, piece))
     }
 
+    /// What is known of how a change of a door will end: if it is known, whether the door is open; nothing otherwise.
+    pub fn door(&self, side: usize, door: DoorKind) -> Option<bool> {
+        let is_known = !self.is_changing(side, door) && !self.doors.is_unsure(side, door);
+        is_known.then(|| self.doors.is_open(side, door))
+    }
+
     /// Lengths of the receives that a side lacks for what is on its way to it.
     pub fn missing_receives(&self, side: usize) -> Vec<usize> {
         let flow = &self.flows[1 - side];
-        flow.messages.iter().skip(flow.receives.len()).map(|op| length(&op.local)).collect()
+        let firm = flow.receives.iter().filter(|receive| !receive.maybe_gone).count();
+        flow.messages.iter().skip(firm).map(|op| length(&op.local)).collect()
     }
 
     /// Whether anything uses the spare region of a side.
@@ -160,16 +178,47 @@ impl Oracle {
         }
     }
 
-    /// Both sides forgot everything.
+    /// Whether a request under way changes what a door of a side is.
+    pub fn is_changing(&self, side: usize, door: DoorKind) -> bool {
+        let own = |op: &Op| op.what == What::Open(door) || op.what == What::Close(door);
+        self.flows[side].pending.iter().any(own)
+            || self.flows[1 - side].pending.iter().any(|op| op.what == What::SendInvalidate(door))
+    }
+
+    /// Whether a request under way goes through a door of a side.
+    pub fn is_passing(&self, side: usize, door: DoorKind) -> bool {
+        self.flows[1 - side].pending.iter().any(|op| op.through == Some(door))
+    }
+
+    /// A door of a side changes while it is in use: what goes through it may fail.
+    pub fn doubt_door(&mut self, side: usize, door: DoorKind) {
+        self.excuses += u32::from(self.is_passing(side, door));
+        for op in self.flows[1 - side].pending.iter_mut().filter(|op| op.through == Some(door)) {
+            op.doubts.push(CompletionStatus::RemoteAccessError);
+        }
+    }
+
+    /// Both sides forgot everything, but what lies in shared queues.
     pub fn reset(&mut self) {
         for side in 0..2 {
             let flow = std::mem::take(&mut self.flows[side]);
             for op in flow.pending {
                 self.forget(side, &op);
             }
-            let pieces = flow.receives.into_iter().flat_map(|receive| receive.local);
-            self.unknown.extend(pieces.map(|piece| (1 - side, piece)));
+            if self.shares_receives {
+                // The one that was taken may hold a part of a message, and be forgotten.
+                let mut receives = flow.receives;
+                if let Some(first) = receives.front_mut() {
+                    first.maybe_gone = true;
+                    self.unknown.extend(first.local.iter().map(|piece| (1 - side, piece.clone())));
+                }
+                self.flows[side].receives = receives;
+            } else {
+                let pieces = flow.receives.into_iter().flat_map(|receive| receive.local);
+                self.unknown.extend(pieces.map(|piece| (1 - side, piece)));
+            }
         }
+        self.doors = Doors::default();
         (self.excuses, self.broken) = (0, false);
     }
 
@@ -182,6 +231,9 @@ impl Oracle {
         }
         for (_, piece) in self.unknown.extract_if(.., |(of, _)| *of == side) {
             self.memory[side][piece.clone()].copy_from_slice(&found[piece]);
+        }
+        if self.memory[side] == found {
+            return;
         }
         let wrong = self.memory[side].iter().zip(found).position(|(ours, theirs)| ours != theirs);
         if let Some(at) = wrong {
@@ -229,9 +281,7 @@ impl Oracle {
         flow.messages
             .iter()
             .zip(&flow.receives)
-            .find(|(op, receive)| {
-                op.what != What::WriteImmediate && length(&op.local) > length(&receive.local)
-            })
+            .find(|(op, receive)| op.what.is_send() && length(&op.local) > length(&receive.local))
             .map(|(op, _)| op.id)
     }
 

@@ -1,0 +1,244 @@
+//! Carries out a scenario on a pair of peers and has the oracle judge it.
+//!
+//! Each side's memory has three parts. Peers reach the first; the second is where requests take data from and put it;
+//! the third holds receives. An application must not touch what a request under way uses, and neither does this one.
+
+mod doors;
+mod posting;
+
+use rdmalab_verbs::{Access, State};
+
+use crate::oracle::{Oracle, Piece, Receive};
+use crate::pair::Pair;
+use crate::pair::peer::{BASE, Service, Setup};
+use crate::scenario::{Judge, Key, LONGEST, Scenario, Step};
+
+const MEMORY: usize = 256 * 1024;
+const REMOTE: usize = 64 * 1024;
+const RECEIVES: usize = 160 * 1024;
+/// Bytes that stay free behind each element.
+const GAP: usize = 3;
+/// A key that was never given.
+const DEAD_KEY: u32 = 0xdead_beef;
+
+struct World {
+    pair: Pair,
+    oracle: Oracle,
+    judge: Judge,
+    setup: Setup,
+    spare: [u32; 2],
+    /// Where the next local buffer and the next receive of each side go.
+    next_buffer: [[usize; 2]; 2],
+    next_id: u64,
+}
+
+/// Runs a scenario to its end. Panics if anything differs from what the oracle expects.
+pub fn run(scenario: &Scenario) {
+    let Scenario { service, profile, shares_receives, mtu, first_psn, reads, weather, ref steps } = *scenario;
+    let shares_receives = shares_receives || service == Service::Xrc;
+    let setup = Setup {
+        service,
+        profile,
+        shares_receives,
+        mtu,
+        first_psn,
+        reads,
+        memory: MEMORY,
+        ..Setup::default()
+    };
+    let mut pair = Pair::new(&setup);
+    let spare = pair
+        .peers
+        .each_mut()
+        .map(|peer| peer.context.register(peer.domain, BASE, peer.memory.clone(), Access::FULL).unwrap());
+    let mut world = World {
+        pair,
+        oracle: Oracle::new(MEMORY, weather.is_calm(), shares_receives),
+        judge: Judge::new(weather),
+        setup,
+        spare,
+        next_buffer: [[REMOTE, RECEIVES]; 2],
+        next_id: 0,
+    };
+    for step in steps {
+        world.step(step);
+        world.poll();
+    }
+    world.settle();
+}
+
+impl World {
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Post { side, ref work } => self.post(side, work),
+            Step::Receive { side, length, ref cuts, key } => {
+                // Who takes from a shared queue cannot be told for sure after a reset; so all hold anything.
+                let (length, key) =
+                    if self.setup.shares_receives { (LONGEST, Key::Main) } else { (length, key) };
+                self.receive(side, length, cuts, key);
+            }
+            Step::Run { nanoseconds } => self.run_for(nanoseconds),
+            Step::Settle => self.settle(),
+            Step::Replace { side, careful } => self.replace(side, careful),
+            Step::Open { side, door, careful } => self.open(side, door, careful),
+            Step::Close { side, door, careful } => self.close(side, door, careful),
+            Step::Pause { side } => self.change(side, State::Rts, State::Sqd),
+            Step::Resume { side } => self.change(side, State::Sqd, State::Rts),
+            Step::Fail { side } => {
+                self.oracle.excuse();
+                self.modify(side, State::Err);
+            }
+            Step::Reconnect => self.reconnect(),
+        }
+    }
+
+    /// Posts a receive; `false` if there is no memory for it.
+    fn receive(&mut self, side: usize, length: usize, cuts: &[usize], key: Key) -> bool {
+        let Some(local) = self.buffer(side, 1, length, cuts) else { return false };
+        self.next_id += 2;
+        let id = self.next_id + 1;
+        let elements: Vec<_> = local.iter().map(|piece| self.sge(side, piece, key)).collect();
+        self.pair.peers[side].receive_elements(id, &elements).unwrap();
+        let uses_spare = key == Key::Spare;
+        self.oracle.receive(side, Receive { id, local, uses_spare, doubtful: false, maybe_gone: false });
+        true
+    }
+
+    /// A buffer in pieces, with free bytes between them and the last piece first, that nothing under way uses. `kind`
+    /// is 0 for requests and 1 for receives.
+    fn buffer(&mut self, side: usize, kind: usize, length: usize, cuts: &[usize]) -> Option<Vec<Piece>> {
+        let (first, end) = [(REMOTE, RECEIVES), (RECEIVES, MEMORY)][kind];
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (length + 1)).chain([0, length]).collect();
+        cuts.sort_unstable();
+        let size = length + GAP * cuts.len();
+        let next = &mut self.next_buffer[side][kind];
+        let start = if *next + size > end { first } else { *next };
+        if self.oracle.is_in_use(side, &(start..start + size)) {
+            return None;
+        }
+        *next = start + size;
+        let mut top = start + size;
+        let pieces = cuts.windows(2).map(|cut| {
+            top -= cut[1] - cut[0] + GAP;
+            top..top + cut[1] - cut[0]
+        });
+        Some(pieces.collect())
+    }
+
+    fn replace(&mut self, side: usize, careful: bool) {
+        if careful && self.oracle.is_spare_used(side) {
+            return;
+        }
+        self.oracle.doubt_spare(side);
+        let ours = &mut self.pair.peers[side];
+        ours.context.deregister(self.spare[side]).unwrap();
+        self.spare[side] =
+            ours.context.register(ours.domain, BASE, ours.memory.clone(), Access::FULL).unwrap();
+    }
+
+    /// The states of the queue pair that asks and of the one that answers; but over XRC they are one.
+    fn states(&self, side: usize) -> [State; 2] {
+        let peer = &self.pair.peers[side];
+        [peer.state(peer.sender), peer.state(peer.receiver)]
+    }
+
+    fn change(&mut self, side: usize, from: State, to: State) {
+        let peer = &mut self.pair.peers[side];
+        if peer.state(peer.sender) == from {
+            peer.set_state(peer.sender, to);
+        }
+    }
+
+    /// Both queue pairs of a side go to RESET or ERR.
+    fn modify(&mut self, side: usize, state: State) {
+        let peer = &mut self.pair.peers[side];
+        peer.set_state(peer.sender, state);
+        peer.set_state(peer.receiver, state);
+    }
+
+    /// The new connection's PSNs are far ahead of the old one's, as real ones choose them.
+    fn reconnect(&mut self) {
+        self.poll();
+        self.modify(0, State::Reset);
+        self.modify(1, State::Reset);
+        self.oracle.reset();
+        self.compare();
+        self.setup.first_psn = (self.setup.first_psn + 0x1_0000) & 0xff_ffff;
+        self.pair.peers.iter_mut().for_each(|peer| peer.renew_doors());
+        self.pair.connect(&self.setup);
+    }
+
+    fn run_for(&mut self, nanoseconds: u64) {
+        let until = self.pair.now + nanoseconds;
+        self.pair.run_until(until, |number, from, packet| self.judge.fate(number, from, packet));
+    }
+
+    /// Takes completions and events out.
+    fn poll(&mut self) {
+        let completions = self.pair.peers.each_mut().map(|peer| {
+            while peer.endpoint.poll_event().is_some() {}
+            peer.completions()
+        });
+        // A message has arrived before its sender knows.
+        for is_request in [false, true] {
+            for (side, completions) in completions.iter().enumerate() {
+                for completion in completions.iter().filter(|one| is_request == (one.id % 2 == 0)) {
+                    let peer = &self.pair.peers[side];
+                    let queue_pair = if is_request { peer.sender } else { peer.receiver };
+                    assert_eq!(completion.queue_pair, queue_pair);
+                    self.oracle.complete(side, completion);
+                }
+            }
+        }
+        if !self.oracle.broken {
+            for side in 0..2 {
+                // What ended without anything to complete shows only here.
+                let ended = self.states(side).contains(&State::Err);
+                assert!(!ended || self.oracle.is_excused(), "side {side} is in ERR");
+            }
+        }
+    }
+
+    /// Lets everything come to its end, and compares all memory.
+    fn settle(&mut self) {
+        loop {
+            let mut missing = false;
+            if self.oracle.broken && self.setup.service == Service::Xrc {
+                // The other direction knows nothing of it, and might wait for receives for ever.
+                (0..2).for_each(|side| self.modify(side, State::Err));
+                self.poll();
+            }
+            for side in 0..2 {
+                self.change(side, State::Sqd, State::Rts);
+                for length in self.oracle.missing_receives(side) {
+                    missing = true;
+                    let length = if self.setup.shares_receives { LONGEST } else { length };
+                    if self.oracle.broken || !self.receive(side, length, &[], Key::Main) {
+                        break;
+                    }
+                }
+            }
+            let judge = &mut self.judge;
+            if missing && !self.oracle.broken {
+                // Not all of them need have found a place.
+                self.run_for(10_000_000);
+                self.poll();
+                continue;
+            }
+            self.pair.run(|number, from, packet| judge.fate(number, from, packet));
+            self.poll();
+            if self.oracle.broken || (0..2).all(|side| self.oracle.missing_receives(side).is_empty()) {
+                break;
+            }
+        }
+        self.oracle.rest();
+        self.compare();
+    }
+
+    fn compare(&mut self) {
+        for side in 0..2 {
+            let found = self.pair.peers[side].bytes(0, MEMORY);
+            self.oracle.compare(side, &found);
+        }
+    }
+}

@@ -140,3 +140,86 @@ impl Memory<'_> {
 fn range(at: u64, length: usize) -> Range<usize> {
     at as usize..at as usize + length
 }
+
+#[cfg(test)]
+mod tests {
+    use rdmalab_sim::Seed;
+
+    use super::super::arrivals::Arrival;
+    use super::super::transport::Transport;
+    use super::*;
+
+    const SIZE: u32 = 2000;
+
+    /// Two messages of each kind; the first SEND was lost, so that the second is in the first receive.
+    fn scene() -> (Plan, Course, Vec<u8>) {
+        let plan = Plan::new(Seed::new(1), Transport::Uc, Transport::Uc.usual(), 2, SIZE);
+        let arrival = |kind, index| Arrival { kind, index, area: Vec::new() };
+        let arrivals = vec![arrival(Kind::Send, 1), arrival(Kind::WriteImm, 0), arrival(Kind::WriteImm, 1)];
+        let course =
+            Course { completed: vec![2; 3], arrivals, receives: 4, failure: None, complaints: Vec::new() };
+        let mut b = plan.b.clone();
+        put(&mut b, plan.receive(0), plan.message(Kind::Send, 1));
+        for kind in [Kind::Write, Kind::WriteImm] {
+            for index in 0..2 {
+                put(&mut b, plan.at_b(kind, index), plan.message(kind, index));
+            }
+        }
+        (plan, course, b)
+    }
+
+    fn put(memory: &mut [u8], at: u64, bytes: &[u8]) {
+        memory[range(at, bytes.len())].copy_from_slice(bytes);
+    }
+
+    #[test]
+    fn what_arrived_is_right_and_no_more_may_be_missing_than_was_lost() {
+        let (plan, course, b) = scene();
+        let verdict = |lost| Verdict::new(&plan, &course, lost, &plan.a, &b);
+        assert_eq!(verdict(1).right, [1, 2, 2]);
+        assert!(verdict(1).whole);
+        assert!(!verdict(0).whole, "nothing was lost, and a message is missing");
+    }
+
+    #[test]
+    fn no_byte_of_either_side_may_be_wrong() {
+        let (plan, course, b) = scene();
+        for at in (0..b.len()).step_by(7) {
+            let mut damaged = b.clone();
+            damaged[at] ^= 1;
+            // A WRITE whose byte is wrong counts as missing, and one may be, but its bytes are wrong all the same.
+            assert!(!Verdict::new(&plan, &course, 9, &plan.a, &damaged).whole, "byte {at} of B");
+        }
+        for at in (0..plan.a.len()).step_by(7) {
+            let mut damaged = plan.a.clone();
+            damaged[at] ^= 1;
+            assert!(!Verdict::new(&plan, &course, 9, &damaged, &b).whole, "byte {at} of A");
+        }
+    }
+
+    #[test]
+    fn a_message_that_broke_off_may_leave_whole_packets_of_its_beginning() {
+        let (plan, course, mut b) = scene();
+        let packet = PATH_MTU.bytes();
+        let write = plan.at_b(Kind::Write, 1);
+        let original = plan.b[range(write, SIZE as usize)].to_vec();
+        put(&mut b, write + packet as u64, &original[packet..]);
+        put(&mut b, plan.receive(3), &plan.message(Kind::Send, 0)[..packet]);
+        let verdict = Verdict::new(&plan, &course, 2, &plan.a, &b);
+        assert_eq!(verdict.right, [1, 1, 2]);
+        assert!(verdict.whole);
+        // The end without the beginning is nothing that a packet could have left.
+        put(&mut b, write, &original);
+        put(&mut b, write + packet as u64, &plan.message(Kind::Write, 1)[packet..]);
+        assert!(!Verdict::new(&plan, &course, 2, &plan.a, &b).whole);
+    }
+
+    #[test]
+    fn what_b_was_told_of_must_be_there() {
+        let (plan, course, mut b) = scene();
+        let at = plan.at_b(Kind::WriteImm, 1);
+        let original = plan.b[range(at, SIZE as usize)].to_vec();
+        put(&mut b, at, &original);
+        assert!(!Verdict::new(&plan, &course, 9, &plan.a, &b).whole);
+    }
+}

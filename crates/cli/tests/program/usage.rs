@@ -35,6 +35,8 @@ fn wrong_command_lines_exit_with_two_and_say_why() {
         (&["demo", "--messages", "100000", "--size", "1048576"], "ask for fewer or shorter messages"),
         (&["demo", "--all", "--quiet"], "cannot be used with"),
         (&["demo", "--pcap", "-"], "name a file"),
+        (&["pingpong", "--tap", "t", "--ip", "10.0.0.1/24", "--profile", "mlx"], "a profile is one of"),
+        (&["pingpong", "--tap", "t", "--ip", "10.0.0.1/24", "--congestion", "fixed=x"], "a rate is a number"),
     ] {
         let run = rdmalab(arguments).exits(2).says(why);
         assert!(run.err.starts_with("rdmalab: "), "{}", run.err);

@@ -1,6 +1,7 @@
 //! What the engine does in a second on one core, both ends of every connection counted: requests are posted, packets
 //! built, their ICRCs computed and verified, data placed, completions polled. `cargo bench -p rdmalab-roce`
 
+#[allow(dead_code, reason = "the others that use it need more")]
 mod pair;
 
 use divan::Bencher;

@@ -5,5 +5,6 @@
 pub mod capture;
 pub mod craft_spec;
 pub mod packet;
+pub mod pair;
 pub mod queue_pair;
 pub mod stream;

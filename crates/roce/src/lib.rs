@@ -7,7 +7,7 @@
 //! The engine never reads a clock, opens a socket, starts a thread or draws a random number, so the same code runs
 //! live, in simulation and under a fuzzer, and cannot tell which.
 //!
-//! A queue pair owns two halves ([`halves`]): one turns work requests into packets and watches for what comes back, one
+//! A queue pair owns two halves: one turns work requests into packets and watches for what comes back, one
 //! judges the peer's requests and answers them. They share nothing but the path.
 //!
 //! # Limits

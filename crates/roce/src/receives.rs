@@ -83,7 +83,10 @@ impl Receives {
             Some(shared) => context.take_shared_receive(shared, &mut self.elements),
         };
         let (completions, is_shared) = (landing.completions, landing.shared.is_some());
-        let domain = landing.accessor.protection_domain;
+        let domain = landing
+            .shared
+            .and_then(|shared| context.shared_receive_queue(shared))
+            .map_or(landing.accessor.protection_domain, |queue| queue.domain());
         self.taken = work.map(|work| Taken { work, domain, completions, is_shared });
         self.taken.is_some()
     }

@@ -69,6 +69,8 @@ pub(crate) struct Requester {
     unacknowledged: Psn,
     /// One behind the last PSN ever sent, or asked for by a READ.
     sent_end: Psn,
+    /// One behind the last packet that asked for an answer.
+    asked_end: Psn,
     cursor: Cursor,
     /// READs and atomics among the flights.
     reads: u32,
@@ -90,6 +92,7 @@ impl Requester {
             next_psn: Psn::default(),
             unacknowledged: Psn::default(),
             sent_end: Psn::default(),
+            asked_end: Psn::default(),
             cursor: Cursor::default(),
             reads: 0,
             silent: 0,
@@ -103,6 +106,7 @@ impl Requester {
     /// Makes it ready to send from a PSN on.
     pub(crate) fn start(&mut self, psn: Psn, settings: &Settings) {
         (self.next_psn, self.unacknowledged, self.sent_end) = (psn, psn, psn);
+        self.asked_end = psn;
         self.started = Msn::default();
         self.credit = Credit::new(settings.honours_credits());
         self.retry = Retry::new(settings);
@@ -178,7 +182,10 @@ impl Requester {
         outlet: &mut Outlet<'_>,
     ) -> Result<(), Failure> {
         match self.step(context, now, owner, outlet) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.blocked = false;
+                Ok(())
+            }
             // Older requests must complete first; then the same request fails again, for good.
             Err(_) if self.cursor.place > 0 => {
                 self.blocked = true;
@@ -281,7 +288,12 @@ impl Requester {
         } else {
             Cursor { place, packet: packet + 1 }
         };
-        self.retry.arm(now, settings);
+        if asks {
+            if end.distance(self.asked_end) > 0 {
+                self.asked_end = end;
+            }
+            self.retry.arm(now, settings);
+        }
         Ok(())
     }
 
@@ -315,6 +327,7 @@ impl Requester {
         self.cursor = Cursor::default();
         self.skip_acknowledged();
         (self.silent, self.blocked) = (0, false);
+        self.asked_end = self.unacknowledged;
         Ok(())
     }
 

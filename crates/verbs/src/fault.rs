@@ -39,7 +39,7 @@ pub enum BindFault {
     UnknownRegion,
     /// Queue pair, window and region are not all of one protection domain.
     ProtectionDomain,
-    /// The new key differs from the present one in more than the low 8 bits.
+    /// The new key differs from the present one in more than the low 8 bits, or, for a window of type 1, not at all.
     Key,
     /// A window of type 2 is bound already; its key must be invalidated first.
     NotFree,
@@ -87,7 +87,7 @@ pub enum FastRegisterFault {
     NotFast,
     /// The region has a mapping; its key must be invalidated first.
     NotFree,
-    /// The new key differs from the present one in more than the low 8 bits.
+    /// The new key differs from the present one in more than the low 8 bits, or, for a window of type 1, not at all.
     Key,
     /// Peers cannot be allowed to change a region without [`LOCAL_WRITE`](crate::Access::LOCAL_WRITE).
     NeedsLocalWrite,

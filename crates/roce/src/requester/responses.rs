@@ -107,7 +107,9 @@ impl Requester {
         self.skip_acknowledged();
         self.retry.refill(owner.settings);
         self.retry.deadline = None;
-        if self.sent_end.distance(self.unacknowledged) > 0 && self.retry.wait.is_none() {
+        // The packet that found no receive was the oldest one, so it has found one since.
+        self.retry.wait = None;
+        if self.asked_end.distance(self.unacknowledged) > 0 {
             self.retry.arm(now, owner.settings);
         }
     }

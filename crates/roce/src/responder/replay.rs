@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use rdmalab_verbs::Atomic64;
+use rdmalab_verbs::{Access, Atomic64};
 use rdmalab_wire::{AtomicEth, Body, Feth, Packet, Psn, RKey, Reth};
 
 use super::Responder;
@@ -105,7 +105,8 @@ impl Responder {
         let Kind::Read(original) = done.kind else { return None };
         let skipped = psn.distance(done.first) as u32;
         let offset = u64::from(skipped) * owner.settings.mtu.bytes() as u64;
-        let matches = reth.key == original.key
+        let matches = owner.settings.access.contains(Access::REMOTE_READ)
+            && reth.key == original.key
             && reth.virtual_address == original.virtual_address.wrapping_add(offset)
             && u64::from(reth.length) + offset == u64::from(original.length);
         let domain = landing.accessor.protection_domain;

@@ -114,6 +114,10 @@ impl Replies {
             Reply::Acknowledge { psn: later, msn: later_msn, syndrome: later_syndrome },
         ) = (self.queue.back_mut(), reply)
         {
+            // An RNR NAK acknowledges what is in front of it; an acknowledgement of less must not take its place.
+            if matches!(syndrome, Syndrome::RnrNak { .. }) && later.distance(*psn) < 0 {
+                return true;
+            }
             (*psn, *msn, *syndrome) = (later, later_msn, later_syndrome);
             return true;
         }

@@ -30,6 +30,10 @@ impl Context {
         if !is_same_block(old, new) {
             return Err(BindFault::Key);
         }
+        // Who had the key of what the window showed before must not get at what it shows now.
+        if window.kind == WindowType::One && old == new {
+            return Err(BindFault::Key);
+        }
         let binding = match window.kind {
             WindowType::Two if window.binding.is_some() => return Err(BindFault::NotFree),
             WindowType::Two if work.length == 0 => return Err(BindFault::NoBytes),

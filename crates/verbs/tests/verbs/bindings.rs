@@ -25,6 +25,23 @@ fn only_the_low_eight_bits_of_a_key_are_the_consumers() {
 }
 
 #[test]
+fn a_window_of_type_1_takes_another_key_with_every_binding() {
+    let mut bench = Bench::bindable();
+    let window = bench.window(WindowType::One);
+    assert_eq!(bench.try_bind(window, |binding| binding.key = window), Err(BindFault::Key));
+    let first = bench.bind(window, |_| {});
+    assert_eq!(bench.try_bind(first, |binding| binding.key = first), Err(BindFault::Key));
+    let unbind = |binding: &mut WindowBinding| (binding.key, binding.length) = (first, 0);
+    assert_eq!(bench.try_bind(first, unbind), Err(BindFault::Key), "the key would go on to mean nothing");
+    let window = bench.window(WindowType::Two);
+    assert_eq!(
+        bench.try_bind(window, |binding| binding.key = window),
+        Ok(window),
+        "type 2 may repeat its key"
+    );
+}
+
+#[test]
 fn a_window_of_type_2_is_not_bound_to_no_bytes() {
     let mut bench = Bench::bindable();
     let window = bench.window(WindowType::Two);

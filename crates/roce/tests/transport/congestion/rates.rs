@@ -3,6 +3,7 @@
 //! Rule: cc-fixed-rate: A flow with a fixed rate sends at that rate in the long run, and no notification changes it.
 //! Rule: cc-dcqcn-cut: A notification lowers the rate of a flow at once; without further ones the rate comes back by itself.
 //! Rule: cc-only-data: Requests and READ responses are held to the rate; acknowledgements are not.
+//! Rule: cc-timeout: Time that packets are held back for the rate does not count against the local ACK timeout: it runs from a packet that asks for an acknowledgement.
 //! Rule: cc-spacing-keeps-order: Holding packets back changes neither their order nor what is sent.
 
 use rdmalab_roce::{CongestionControl, DcqcnConfig};
@@ -132,4 +133,28 @@ fn a_reset_forgets_the_congestion() {
     assert!(rate(&t).unwrap() < RATE);
     t.modify_state(State::Reset);
     assert_eq!(rate(&t), Some(RATE));
+}
+
+#[test]
+fn a_message_that_takes_longer_than_the_timeout_does_not_time_out() {
+    // Sixty-four packets, after which an acknowledgement is asked for, take longer than 67 ms.
+    let slow = CongestionControl::Fixed(500_000);
+    let mut t = Script::with(Setup { congestion_control: slow, timeout: 14, ..Setup::default() });
+    t.post(write(200 * 1024));
+    let mut sent = 0;
+    while sent < 200 {
+        for line in t.take_lines() {
+            assert!(line.contains(&format!("psn={sent} ")), "{line} where {sent} was due");
+            if line.ends_with("ackreq") {
+                t.deliver(ack(sent).msn(u32::from(sent == 199)));
+            }
+            sent += 1;
+        }
+        if let Some(wait) = t.until_timeout() {
+            t.advance(wait);
+        }
+    }
+    t.expect_done(0);
+    assert_eq!((t.counters().local_ack_timeout, t.counters().retransmitted_pkts), (0, 0));
+    assert!(t.now > 200 * MILLISECOND);
 }

@@ -123,3 +123,13 @@ fn rnr_naks_that_nobody_fetches_do_not_pile_up() {
     let lines = t.take_lines();
     assert_eq!(lines.len(), 1, "the last says it all");
 }
+
+#[test]
+fn an_acknowledgement_of_less_does_not_take_the_place_of_an_rnr_nak() {
+    let mut t = Script::new();
+    t.deliver(write_only(0, 0, 8));
+    t.expect("ACKNOWLEDGE psn=0 ack msn=1");
+    t.deliver(send_only(1, 8));
+    t.deliver(write_only(0, 0, 8));
+    t.expect("ACKNOWLEDGE psn=1 rnr=12 msn=1");
+}

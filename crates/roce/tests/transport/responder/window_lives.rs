@@ -201,9 +201,10 @@ fn a_window_of_another_protection_domain_is_refused() {
         let window = context.allocate_window(other, kind).unwrap();
         let accessor = Accessor { protection_domain: other, queue_pair };
         let (address, length, access) = (BASE, 64, REMOTE_ACCESS);
-        let binding = WindowBinding { window, key: window, region, address, length, access };
+        let key = RKey::new(window.value() + 1);
+        let binding = WindowBinding { window, key, region, address, length, access };
         context.bind_window(&accessor, &binding).unwrap();
-        expect_fatal(&mut t, write_only(0, 0, 8).key(window.value()), REFUSED);
+        expect_fatal(&mut t, write_only(0, 0, 8).key(key.value()), REFUSED);
         t.expect_untouched(0);
     }
 }

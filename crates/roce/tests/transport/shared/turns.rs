@@ -4,8 +4,15 @@
 //! pair has a message.
 //! Rule: srq-message-keeps-receive: a message of several packets keeps the receive that it began with, whatever other
 //! queue pairs take meanwhile.
+//! Rule: srq-protection-domain: the elements of a shared queue's receives lie in the queue's protection domain, whatever
+//! that of the queue pair is.
 
-use rdmalab_verbs::{CompletionStatus, QueuePairType};
+use std::sync::Arc;
+
+use rdmalab_verbs::{
+    Access, CompletionStatus, HeapMemory, Memory, QueuePairType, ReceiveRequest, Sge,
+    SharedReceiveQueueConfig,
+};
 
 use super::{KINDS, extra, setup, sharing};
 use crate::script::*;
@@ -85,4 +92,28 @@ fn a_broken_message_of_an_unreliable_connection_keeps_its_receive_for_the_next()
     t.deliver(send_only(3, 9));
     t.expect_received(100, 9);
     t.expect_bytes(0, &pattern(3, 9));
+}
+
+#[test]
+fn receives_lie_in_the_domain_of_the_shared_queue() {
+    for kind in KINDS {
+        let mut t = sharing(kind);
+        let context = &mut t.side.context;
+        let domain = context.allocate_protection_domain().unwrap();
+        let memory = Arc::new(HeapMemory::new(4096));
+        let key = context.register(domain, 0, memory.clone(), Access::LOCAL_WRITE).unwrap();
+        let config = SharedReceiveQueueConfig { max_requests: 4, max_elements: 1, ..Default::default() };
+        let queue = context.create_shared_receive_queue(domain, &config).unwrap();
+        let element = Sge { address: 0, length: 1024, key };
+        let request = ReceiveRequest { id: 7, elements: &[element] };
+        context.post_shared_receive(queue, &request).unwrap();
+        t.side.shared = Some(queue);
+        let second = t.side.connect_another(&setup(kind), peer(), PEER_QUEUE_PAIR);
+        t.deliver(send_only(0, 8).to(second));
+        t.expect_completion_of(second, 7, CompletionStatus::Success);
+        let mut found = [0; 8];
+        memory.read(extra(kind), &mut found).unwrap();
+        assert_eq!(found, *pattern(0, 8));
+        t.take_lines();
+    }
 }

@@ -127,6 +127,9 @@ impl Oracle {
         if by == 2 || is_type_2 && (self.things[index].bound.is_some() || work.length == 0) {
             return false;
         }
+        if !is_type_2 && work.key == work.window {
+            return false;
+        }
         let (mapping, bound) = if work.length == 0 {
             (None, None)
         } else {

@@ -156,3 +156,25 @@ fn a_fast_region_with_windows_bound_to_it_is_not_invalidated() {
     t.expect_done(1);
     t.expect_completion(2, OPERATION_ERROR);
 }
+
+#[test]
+fn work_that_would_have_failed_earlier_may_succeed_in_its_turn_and_holds_nothing_back_after_that() {
+    let mut t = Script::new();
+    let bound = t.bound_window(WindowType::Two, REMOTE_ACCESS);
+    t.post(send(1));
+    t.expect("SEND_ONLY psn=0 len=1 ackreq");
+    // Not free: it waits behind the SEND. Then the peer sets the window free.
+    t.post(bind(bound, bound + 1, 0, 8, REMOTE_ACCESS));
+    t.post(send(2));
+    t.post(send(3));
+    t.expect_nothing();
+    t.receive(8);
+    t.deliver(send_only_inv(0, 8, bound));
+    t.expect("ACKNOWLEDGE psn=0 ack msn=1");
+    t.expect_received(100, 8);
+    t.deliver(ack(0).msn(1));
+    t.expect_done(1);
+    t.expect_done(2);
+    t.expect("SEND_ONLY psn=1 len=2 ackreq");
+    t.expect("SEND_ONLY psn=2 len=3 ackreq");
+}

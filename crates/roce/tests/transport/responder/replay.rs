@@ -7,7 +7,7 @@
 //! dropped.
 
 use rdmalab_roce::Discard;
-use rdmalab_verbs::State;
+use rdmalab_verbs::{Access, Attributes, State};
 
 use crate::script::*;
 
@@ -208,4 +208,15 @@ fn a_replay_whose_region_has_gone_is_dropped_since_the_peer_may_long_have_had_th
     t.expect_nothing();
     t.expect_discard(Discard::NotReplayed);
     t.expect_state(State::Rts);
+}
+
+#[test]
+fn a_read_is_not_answered_again_after_the_right_to_read_was_taken_away() {
+    let mut t = Script::new();
+    t.deliver(read_request(0, 0, 8));
+    t.expect("READ_RESPONSE_ONLY psn=0 ack msn=1 len=8");
+    t.modify(Attributes { access: Some(Access::FULL - Access::REMOTE_READ), ..Attributes::default() });
+    t.deliver(read_request(0, 0, 8));
+    t.expect_discard(Discard::NotReplayed);
+    t.expect_nothing();
 }

@@ -106,8 +106,7 @@ impl QueuePairConfig {
 
     /// What does not go together.
     pub(crate) fn check(&self) -> Result<(), CreateError> {
-        let is_xrc = matches!(self.kind, QueuePairType::XrcInitiator | QueuePairType::XrcTarget);
-        if is_xrc && self.shared_receive_queue.is_some() {
+        if self.kind.is_xrc() && self.shared_receive_queue.is_some() {
             return Err(CreateError::NoSharedReceiveQueue);
         }
         if self.xrc_domain.is_some() != (self.kind == QueuePairType::XrcTarget) {

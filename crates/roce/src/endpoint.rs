@@ -358,7 +358,7 @@ fn speaks(kind: QueuePairType, transport: TransportKind) -> bool {
         TransportKind::Rc => kind == QueuePairType::Rc,
         TransportKind::Uc => kind == QueuePairType::Uc,
         TransportKind::Ud => kind == QueuePairType::Ud,
-        TransportKind::Xrc => matches!(kind, QueuePairType::XrcInitiator | QueuePairType::XrcTarget),
+        TransportKind::Xrc => kind.is_xrc(),
         TransportKind::Cnp => kind != QueuePairType::Ud,
         TransportKind::Rd => false,
     }

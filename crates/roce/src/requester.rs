@@ -263,12 +263,8 @@ impl Requester {
         let bth = Bth { solicited: segment.solicited, ack_request: asks, ..settings.bth(psn) };
         let transport = segment::transport(work);
         let inline = if work.inline { self.queue.inline(place) } else { None };
-        let payload = match work.operation {
-            Operation::AtomicWrite { .. } => size_of::<u64>(),
-            _ => segment.payload,
-        };
         outlet
-            .send(&transport, &bth, &segment.body, payload, |data| {
+            .send(&transport, &bth, &segment.body, segment.payload, |data| {
                 segment::fill(work, elements, inline, segment.offset, data, context, settings)
             })
             .map_err(|_| CompletionStatus::LocalProtectionError)?;

@@ -8,12 +8,10 @@ use rdmalab_wire::{
     Bth, Ecn, NetworkHeader, PKey, PathMtu, Psn, QKey, Qpn, Transport, ack_timeout_nanoseconds,
 };
 
+use crate::assembly::checks::MAX_MESSAGE;
 use crate::config::{EndpointConfig, QueuePairConfig};
 use crate::profile::{Notifications, Profile};
 use crate::requester::MAX_OUTSTANDING;
-
-/// Longest message, the specification's limit.
-const MAX_MESSAGE: u32 = 1 << 31;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -51,7 +49,6 @@ pub(crate) struct Settings {
 impl Settings {
     pub(crate) fn new(config: &QueuePairConfig, port: &EndpointConfig, serial: u64) -> Self {
         let window = port.window.max(1);
-        let is_xrc = matches!(config.kind, QueuePairType::XrcInitiator | QueuePairType::XrcTarget);
         Self {
             kind: config.kind,
             serial,
@@ -79,7 +76,7 @@ impl Settings {
             ack_timeout: None,
             retry_count: 0,
             rnr_retry: 0,
-            response_transport: if is_xrc { Transport::Xrc(None) } else { Transport::Rc },
+            response_transport: if config.kind.is_xrc() { Transport::Xrc(None) } else { Transport::Rc },
         }
     }
 

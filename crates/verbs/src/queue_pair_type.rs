@@ -22,7 +22,12 @@ impl QueuePairType {
 
     /// Whether every message is acknowledged.
     pub fn is_reliable(self) -> bool {
-        matches!(self, Self::Rc | Self::XrcInitiator | Self::XrcTarget)
+        self == Self::Rc || self.is_xrc()
+    }
+
+    /// Whether it is one of the two ends of an extended reliable connection.
+    pub fn is_xrc(self) -> bool {
+        matches!(self, Self::XrcInitiator | Self::XrcTarget)
     }
 
     /// Whether it has a send queue.

@@ -59,7 +59,7 @@ impl Credit {
 
     /// Whether a message surely finds what it needs.
     pub(super) fn covers(&self, operation: &Operation, number: Msn) -> bool {
-        !needs_receive(operation) || self.last.is_none_or(|last| number.distance(last) <= 0)
+        !operation.consumes_receive() || self.last.is_none_or(|last| number.distance(last) <= 0)
     }
 
     /// Whether a message may start: it is covered, or no question is open.
@@ -73,16 +73,6 @@ impl Credit {
             self.probe = number;
         }
     }
-}
-
-fn needs_receive(operation: &Operation) -> bool {
-    matches!(
-        operation,
-        Operation::Send
-            | Operation::SendWithImmediate(_)
-            | Operation::SendWithInvalidate(_)
-            | Operation::RdmaWriteWithImmediate(..)
-    )
 }
 
 #[cfg(test)]

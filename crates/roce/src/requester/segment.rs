@@ -130,18 +130,16 @@ pub(crate) fn segment(work: &SendWork, mtu: PathMtu, packet: u32, packets: u32) 
         }
     };
     let read_or_atomic = work.operation.is_read_or_atomic();
-    let may_solicit = matches!(
-        work.operation,
-        Operation::Send
-            | Operation::SendWithImmediate(_)
-            | Operation::SendWithInvalidate(_)
-            | Operation::RdmaWriteWithImmediate(..)
-    );
+    let payload = match work.operation {
+        Operation::AtomicWrite { .. } => size_of::<u64>(),
+        _ if read_or_atomic => 0,
+        _ => rest.min(mtu) as usize,
+    };
     Segment {
         body,
         offset,
-        payload: if read_or_atomic { 0 } else { rest.min(mtu) as usize },
-        solicited: last && may_solicit && work.flags.contains(SendFlags::SOLICITED),
+        payload,
+        solicited: last && work.operation.consumes_receive() && work.flags.contains(SendFlags::SOLICITED),
         last: last || read_or_atomic,
     }
 }

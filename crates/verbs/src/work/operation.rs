@@ -91,6 +91,17 @@ impl Operation {
         matches!(self, Self::LocalInvalidate(_) | Self::BindWindow(_) | Self::FastRegister(_))
     }
 
+    /// Whether it uses up a receive of the peer: what credits count, and what may raise a solicited event.
+    pub fn consumes_receive(&self) -> bool {
+        matches!(
+            self,
+            Self::Send
+                | Self::SendWithImmediate(_)
+                | Self::SendWithInvalidate(_)
+                | Self::RdmaWriteWithImmediate(..)
+        )
+    }
+
     /// Whether this is one of the two atomics that bring a value back.
     pub fn is_atomic(&self) -> bool {
         matches!(self, Self::CompareAndSwap { .. } | Self::FetchAndAdd { .. })

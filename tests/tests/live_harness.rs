@@ -12,11 +12,16 @@ const OPERATIONS: &str = "WRITE:0,WRITE:65537*2,WRITE_WITH_IMM:33*3,SEND:0,SEND:
                           READ:0,READ:65537*2,CMP_SWAP*3,CMP_SWAP_MISS*3,FETCH_ADD*3";
 
 #[test]
-fn two_ends_of_the_peer_script_are_content_with_each_other() {
+fn what_the_live_tests_build_on_holds() {
     let Some(lab) = Lab::ready("harness") else { return };
     let network = Network::new(&lab);
     let guest =
         Guest::boot(&network, GuestConfig { name: "guest", ip: Ipv4Addr::new(10, 9, 0, 1), mtu: 4200 });
+    two_ends_of_the_peer_script_are_content_with_each_other(&guest);
+    a_guest_does_many_things_at_once_and_says_how_it_is_to_its_end(&guest);
+}
+
+fn two_ends_of_the_peer_script_are_content_with_each_other(guest: &Guest) {
     guest.put("verbs_peer.py", include_str!("../peers/verbs_peer.py"));
     let python = "/usr/bin/python3 /mnt/verbs_peer.py";
     let listener = guest.spawn(&format!("{python} --listen {PORT}"), LIMIT);
@@ -35,12 +40,8 @@ fn two_ends_of_the_peer_script_are_content_with_each_other() {
     assert_eq!(said.matches(r#""verdict": "ok", "other": "ok""#).count(), 2, "{said}");
 }
 
-#[test]
-fn a_guest_does_many_things_at_once_and_says_how_it_is_to_its_end() {
-    let Some(lab) = Lab::ready("harness-state") else { return };
-    let network = Network::new(&lab);
-    let guest =
-        Guest::boot(&network, GuestConfig { name: "guest", ip: Ipv4Addr::new(10, 9, 0, 1), mtu: 4200 });
+/// The guest is over afterwards.
+fn a_guest_does_many_things_at_once_and_says_how_it_is_to_its_end(guest: &Guest) {
     let many: Vec<_> =
         (0..10).map(|number| (number, guest.spawn(&format!("echo {number}"), LIMIT))).collect();
     for (number, job) in many {

@@ -220,8 +220,8 @@ impl Game {
             PATIENCE.as_secs()
         );
         if *loss > 0 {
-            // 268 ms, seven times: a guest on a busy machine may stand still for longer than seven times 67 ms.
-            line += &format!(" --drop-rate {} --seed {port} --ack-timeout 16", f64::from(*loss) / 100.0);
+            // 134 ms, seven times: a guest on a busy machine may stand still for longer than seven times 67 ms.
+            line += &format!(" --drop-rate {} --seed {port} --ack-timeout 15", f64::from(*loss) / 100.0);
         }
         if let Some(server) = server {
             line += &format!(" {server}");

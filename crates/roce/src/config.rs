@@ -146,6 +146,8 @@ pub enum CreateError {
     NoSharedReceiveQueue,
     /// XRC targets, and only they, are made with an XRC domain.
     XrcDomain,
+    /// The general services interface is a datagram queue pair (UD).
+    NotDatagram,
 }
 
 impl core::fmt::Display for CreateError {
@@ -159,6 +161,7 @@ impl core::fmt::Display for CreateError {
                 f.write_str("an XRC queue pair takes no shared receive queue: its peer names one in each packet")
             }
             Self::XrcDomain => f.write_str("XRC targets, and only they, are made with an XRC domain"),
+            Self::NotDatagram => f.write_str("the general services interface is a datagram queue pair (UD)"),
         }
     }
 }

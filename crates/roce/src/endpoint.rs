@@ -4,8 +4,8 @@ use alloc::collections::VecDeque;
 use core::net::IpAddr;
 
 use rdmalab_verbs::{
-    Attributes, Context, LimitReached, ModifyError, PostError, QueuePairType, ReceiveRequest, SendRequest,
-    State, Table,
+    Attributes, Context, Full, Handle, LimitReached, ModifyError, PostError, QueuePairType, ReceiveRequest,
+    SendRequest, State, Table,
 };
 use rdmalab_wire::{Bth, Datagram, PKey, Packet, QKey, Qpn, Transport, TransportKind};
 
@@ -19,7 +19,7 @@ use crate::timer_heap::TimerHeap;
 
 /// A queue pair number is an index and a generation: a number that is gone is not given again for long.
 const GENERATION_BITS: u32 = 7;
-/// Numbers 0 and 1 are the special queue pairs; the whole first generation of index 0 is left out.
+/// Numbers 0 and 1 are the special queue pairs: index 0 is not given out.
 const FIRST_INDEX: u32 = 1;
 const MAX_QUEUE_PAIRS: usize = (1 << (24 - GENERATION_BITS)) - FIRST_INDEX as usize;
 
@@ -81,18 +81,43 @@ impl Endpoint {
         context: &mut Context,
         config: &QueuePairConfig,
     ) -> Result<Qpn, CreateError> {
+        let limit = LimitReached { what: "queue pairs", limit: self.port.config.max_queue_pairs };
+        self.create(context, config, limit, |table, made| table.insert_with(|handle| made(Qpn::new(handle))))
+    }
+
+    /// Makes the general services interface (GSI), queue pair 1, in RESET: the datagram queue pair over which nodes
+    /// manage each other. A port has at most one. Its queue key is to be [`QKey::GSI`].
+    pub fn create_gsi(
+        &mut self,
+        context: &mut Context,
+        config: &QueuePairConfig,
+    ) -> Result<Qpn, CreateError> {
+        if config.kind != QueuePairType::Ud {
+            return Err(CreateError::NotDatagram);
+        }
+        let limit = LimitReached { what: "general services interfaces", limit: 1 };
+        self.create(context, config, limit, |table, made| {
+            table.insert_at(Qpn::GSI.value(), made(Qpn::GSI)).map(|()| Qpn::GSI.value())
+        })
+    }
+
+    /// Makes a queue pair and lets `insert` put it into the table.
+    fn create(
+        &mut self,
+        context: &mut Context,
+        config: &QueuePairConfig,
+        limit: LimitReached,
+        insert: impl FnOnce(&mut Table<QueuePair>, &dyn Fn(Qpn) -> QueuePair) -> Result<Handle, Full>,
+    ) -> Result<Qpn, CreateError> {
         config.check()?;
         let attachment = config.attachment();
         context.attach(&attachment).map_err(|_| CreateError::NoSuchObject)?;
         self.made += 1;
-        let serial = self.made;
-        let port = &self.port.config;
-        let made =
-            self.queue_pairs.insert_with(|handle| QueuePair::new(Qpn::new(handle), config, port, serial));
-        let Ok(handle) = made else {
+        let (serial, port) = (self.made, &self.port.config);
+        let made = |number| QueuePair::new(number, config, port, serial);
+        let Ok(handle) = insert(&mut self.queue_pairs, &made) else {
             context.detach(&attachment);
-            let limit = self.port.config.max_queue_pairs;
-            return Err(CreateError::LimitReached(LimitReached { what: "queue pairs", limit }));
+            return Err(CreateError::LimitReached(limit));
         };
         let places = self.queue_pairs.index(handle).map_or(0, |index| index + 1);
         self.timers.reserve(places);

@@ -24,6 +24,8 @@ pub struct Profile {
     /// Data packets say that the transport understands congestion marks (ECT(0)), unless the path's traffic class says
     /// something itself.
     pub ecn_capable: bool,
+    /// Management datagrams ask for an acknowledgement, which datagrams never get.
+    pub management_asks: bool,
 }
 
 /// How congestion notification packets look, and how often they go out.
@@ -51,6 +53,7 @@ impl Profile {
             interval: NotificationPacer::DEFAULT_INTERVAL,
         }),
         ecn_capable: true,
+        management_asks: false,
     };
 
     /// Linux' software implementation, as seen in captures of Linux 6.12.
@@ -62,6 +65,7 @@ impl Profile {
         continues_shortened_reads: true,
         notifications: None,
         ecn_capable: false,
+        management_asks: true,
     };
 
     /// NVIDIA's ConnectX adapters: the migration bit and the notification's fields as captures show them; that they grant
@@ -78,6 +82,7 @@ impl Profile {
             interval: NotificationPacer::DEFAULT_INTERVAL,
         }),
         ecn_capable: true,
+        management_asks: false,
     };
 
     /// All of them.

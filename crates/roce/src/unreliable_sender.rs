@@ -87,7 +87,8 @@ impl UnreliableSender {
                     reserved: 0,
                     source: owner.number,
                 };
-                let bth = Bth { destination: queue_pair, ..settings.bth(self.psn) };
+                let ack_request = settings.profile.management_asks && owner.number == Qpn::GSI;
+                let bth = Bth { destination: queue_pair, ack_request, ..settings.bth(self.psn) };
                 let transport = Transport::Ud(deth);
                 self.send_packet(context, settings, outlet, Some(&network), &transport, &bth, &segment)?;
             }

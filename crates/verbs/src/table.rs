@@ -32,12 +32,17 @@ pub struct Table<T> {
     retires: bool,
 }
 
+/// A slot that nobody uses.
+fn vacant<T>() -> Slot<T> {
+    Slot { generation: 0, value: None }
+}
+
 impl<T> Table<T> {
     /// A table of at most `limit` entries whose handles use `generation_bits` for the generation. Indices below
-    /// `first_index` are never given out.
+    /// `first_index` are never given out; [`insert_at`](Self::insert_at) may use them.
     pub fn new(limit: usize, generation_bits: u32, first_index: u32, retires: bool) -> Self {
         Self {
-            slots: Vec::new(),
+            slots: (0..first_index).map(|_| vacant()).collect(),
             free: VecDeque::new(),
             generation_bits,
             first_index,
@@ -61,22 +66,36 @@ impl<T> Table<T> {
             Some(index) => index,
             // Retired slots count here, so a table cannot grow without bound by coming and going.
             None if self.slots.len() < self.slot_limit() => {
-                self.slots.push(Slot { generation: 0, value: None });
+                self.slots.push(vacant());
                 (self.slots.len() - 1) as u32
             }
             None => return Err(Full),
         };
         self.used += 1;
         let slot = &mut self.slots[index as usize];
-        let handle = (index + self.first_index) << self.generation_bits | slot.generation;
+        let handle = index << self.generation_bits | slot.generation;
         slot.value = Some(value(handle));
         Ok(handle)
     }
 
-    /// Indices that the 32 bits of a handle leave room for, or the limit where nothing retires.
+    /// Puts an entry at a handle that is never given out: one below the first index. Each such index has room for one
+    /// entry at a time, which the table's limit does not count.
+    pub fn insert_at(&mut self, handle: Handle, value: T) -> Result<(), Full> {
+        let generation = self.generation(handle);
+        let index = handle >> self.generation_bits;
+        match self.slots.get_mut(index as usize) {
+            Some(slot) if index < self.first_index && slot.value.is_none() => {
+                *slot = Slot { generation, value: Some(value) };
+                Ok(())
+            }
+            _ => Err(Full),
+        }
+    }
+
+    /// Indices that the 32 bits of a handle leave room for, or those that the limit needs where nothing retires.
     fn slot_limit(&self) -> usize {
-        let representable = (1usize << (32 - self.generation_bits)) - self.first_index as usize;
-        if self.retires { representable } else { self.limit.min(representable) }
+        let representable = 1usize << (32 - self.generation_bits);
+        if self.retires { representable } else { (self.limit + self.first_index as usize).min(representable) }
     }
 
     /// The entry of a handle, if it is alive.
@@ -100,6 +119,9 @@ impl<T> Table<T> {
             return None;
         }
         let value = slot.value.take()?;
+        if index < self.first_index as usize {
+            return Some(value);
+        }
         self.used -= 1;
         let last = (1u32 << self.generation_bits) - 1;
         if slot.generation < last || !self.retires {
@@ -111,7 +133,8 @@ impl<T> Table<T> {
 
     /// The dense place of a handle's entry, for tables kept beside this one. Says nothing about being alive.
     pub fn index(&self, handle: Handle) -> Option<usize> {
-        (handle >> self.generation_bits).checked_sub(self.first_index).map(|index| index as usize)
+        let index = (handle >> self.generation_bits) as usize;
+        (index < self.slots.len()).then_some(index)
     }
 
     /// The entry at a dense place.
@@ -124,7 +147,7 @@ impl<T> Table<T> {
         self.slots.iter().filter_map(|slot| slot.value.as_ref())
     }
 
-    /// How many entries are alive.
+    /// How many entries are alive, those of [`insert_at`](Self::insert_at) not counted.
     pub fn len(&self) -> usize {
         self.used
     }
@@ -182,5 +205,18 @@ mod tests {
         table.insert(()).unwrap();
         assert_eq!(table.get(0), None);
         assert_eq!(table.get(0x7f), None);
+    }
+
+    #[test]
+    fn an_entry_below_the_first_index_is_found_by_its_very_handle() {
+        let mut table = Table::new(1, 7, 1, false);
+        assert_eq!(table.insert_at(1, "special"), Ok(()));
+        assert_eq!(table.insert_at(2, "its place is taken"), Err(Full));
+        assert_eq!(table.insert_at(0x80, "not below"), Err(Full));
+        assert_eq!(table.insert("ordinary"), Ok(0x80), "the limit does not count the special one");
+        assert_eq!((table.get(0), table.get(1), table.get(2)), (None, Some(&"special"), None));
+        assert_eq!(table.remove(1), Some("special"));
+        assert_eq!(table.insert_at(1, "again"), Ok(()));
+        assert_eq!(table.len(), 1);
     }
 }

@@ -2,6 +2,7 @@
 
 mod address_handles;
 mod completions;
+mod general_services;
 mod header_area;
 mod multicast;
 mod queue_keys;

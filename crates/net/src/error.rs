@@ -76,6 +76,20 @@ pub enum NetError {
         /// Bytes in the frame.
         length: usize,
     },
+    /// Another program listens on RoCE's port at this address.
+    #[error("UDP port {port} of {address} is in use: stop the program that has it, or take another address")]
+    PortInUse {
+        /// The address.
+        address: std::net::IpAddr,
+        /// The port.
+        port: u16,
+    },
+    /// The kernel has no such address.
+    #[error("{address} is no address of this machine (`ip address` lists them; 127.0.0.0/8 are all its own)")]
+    NotOurAddress {
+        /// The address.
+        address: std::net::IpAddr,
+    },
     /// Anything else the kernel refused.
     #[error("{device}: cannot {action}: {source}")]
     System {

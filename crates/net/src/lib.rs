@@ -4,6 +4,7 @@
 //! frame, keeps no protocol state and starts no thread. Everything above it is handed bytes and a time.
 //!
 //! - [`Tap`] is an Ethernet device whose far side is this program.
+//! - [`DatagramSocket`] is a UDP socket whose IPv4 identifications are known.
 //! - [`kernel_addresses`] lists what the kernel answers for itself.
 //! - [`Poller`] waits for a device, for another thread's [`Waker`], or for a moment.
 //! - [`MonotonicClock`] and [`WallClock`] are u64 counts of nanoseconds.
@@ -18,9 +19,11 @@ mod clock;
 mod error;
 mod poller;
 mod tap;
+mod udp;
 
 pub use addresses::kernel_addresses;
 pub use clock::{MonotonicClock, WallClock};
 pub use error::NetError;
 pub use poller::{Interest, Poller, Ready, Waker, use_precise_timers};
 pub use tap::{FRAME_CAPACITY, Tap};
+pub use udp::{ARRIVAL_MAX, Arrival, DatagramSocket, SEGMENTS_MAX, SEND_MAX};

@@ -56,14 +56,41 @@ pub enum NetError {
         /// The device.
         device: String,
     },
+    /// There is no device of that name.
+    #[error("there is no device {device} in this network namespace: `ip link` lists those that are")]
+    NoSuchDevice {
+        /// The name asked for.
+        device: String,
+    },
+    /// The kernel does not let us send and receive frames on a device of its own.
+    #[error(
+        "not permitted to open a packet socket on {device}: run as root, or let root give the program the right \
+         once with `setcap cap_net_raw+ep PROGRAM`; in a container, start it with `--cap-add NET_RAW`"
+    )]
+    NoRawSockets {
+        /// The device.
+        device: String,
+    },
+    /// The device does not carry Ethernet frames.
+    #[error("device {device} is no Ethernet interface: take another one")]
+    NotEthernet {
+        /// The device.
+        device: String,
+    },
+    /// The MAC address for the emulated host is the kernel's.
+    #[error("the MAC address is that of {device} itself, which the kernel answers to: give the host another one")]
+    KernelsMac {
+        /// The device.
+        device: String,
+    },
     /// The device is down, so it takes no frames.
-    #[error("TAP device {device} is down: `ip link set {device} up`")]
+    #[error("device {device} is down: `ip link set {device} up`")]
     Down {
         /// The device.
         device: String,
     },
     /// The device was deleted, or its driver unloaded, while we held it.
-    #[error("TAP device {device} was deleted while in use: create it again and restart")]
+    #[error("device {device} was deleted while in use: create it again and restart")]
     Gone {
         /// The device.
         device: String,

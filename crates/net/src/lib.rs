@@ -1,10 +1,11 @@
 //! The operating system: TAP devices, waiting for them, and clocks.
 //!
 //! This crate moves bytes between the program and Linux and decides nothing: it does not look into a
-//! frame, keeps no protocol state and starts no thread. Everything above it is handed bytes and a time.
+//! frame (but to finish what the kernel left to hardware), keeps no protocol state and starts no thread. Everything above it is handed bytes and a time.
 //!
 //! - [`Tap`] is an Ethernet device whose far side is this program.
 //! - [`DatagramSocket`] is a UDP socket whose IPv4 identifications are known.
+//! - [`PacketSocket`] is an interface of the kernel's, used beside it.
 //! - [`kernel_addresses`] lists what the kernel answers for itself.
 //! - [`Poller`] waits for a device, for another thread's [`Waker`], or for a moment.
 //! - [`MonotonicClock`] and [`WallClock`] are u64 counts of nanoseconds.
@@ -12,11 +13,12 @@
 //! Nothing here blocks but [`Poller::wait`] and [`Poller::wait_for_wake`]. Errors name the device and say
 //! what to do about it.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod addresses;
 mod clock;
 mod error;
+mod packet;
 mod poller;
 mod tap;
 mod udp;
@@ -24,6 +26,7 @@ mod udp;
 pub use addresses::kernel_addresses;
 pub use clock::{MonotonicClock, WallClock};
 pub use error::NetError;
+pub use packet::{PacketLosses, PacketSocket};
 pub use poller::{Interest, Poller, Ready, Waker, use_precise_timers};
 pub use tap::{FRAME_CAPACITY, Tap};
 pub use udp::{ARRIVAL_MAX, Arrival, DatagramSocket, SEGMENTS_MAX, SEND_MAX};

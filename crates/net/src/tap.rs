@@ -28,7 +28,7 @@ use crate::NetError;
 pub const FRAME_CAPACITY: usize = 65_600;
 
 /// Bytes of an Ethernet header without tag; the kernel refuses anything shorter.
-const ETHERNET_HEADER: usize = 14;
+pub(crate) const ETHERNET_HEADER: usize = 14;
 
 /// Bytes of a device name, without its terminating zero.
 const NAME_MAX: usize = 15;
@@ -120,6 +120,14 @@ impl Tap {
         }
     }
 
+    /// Does nothing: frames are with the kernel as soon as they are [sent](Self::send).
+    ///
+    /// # Errors
+    /// None.
+    pub fn flush(&mut self) -> Result<bool, NetError> {
+        Ok(true)
+    }
+
     /// The MTU: bytes of a frame behind the Ethernet header, VLAN tags not counted.
     ///
     /// # Errors
@@ -204,7 +212,7 @@ impl std::fmt::Debug for Tap {
 }
 
 /// The kernel's rule for names, checked first because it answers "invalid argument" to this and much else.
-fn is_device_name(name: &str) -> bool {
+pub(crate) fn is_device_name(name: &str) -> bool {
     (1..=NAME_MAX).contains(&name.len())
         && name != "."
         && name != ".."

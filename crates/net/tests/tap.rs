@@ -108,7 +108,7 @@ fn a_fresh_tap_is_down_with_the_usual_mtu() {
     assert_eq!(tap.receive(&mut [0; 2048]).unwrap(), None);
     let error = tap.send(&[0; 60]).unwrap_err();
     assert!(matches!(error, NetError::Down { .. }), "{error}");
-    assert_eq!(error.to_string(), "TAP device fresh0 is down: `ip link set fresh0 up`");
+    assert_eq!(error.to_string(), "device fresh0 is down: `ip link set fresh0 up`");
     let error = tap.send(&[0; 13]).unwrap_err();
     assert!(matches!(error, NetError::FrameTooShort { length: 13, .. }), "{error}");
     tap.bring_up().unwrap();

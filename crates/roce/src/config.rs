@@ -11,6 +11,7 @@ use rdmalab_verbs::{
 use rdmalab_wire::{PKey, PathMtu};
 
 use crate::congestion::CongestionControl;
+use crate::ip_layer::IpLayer;
 use crate::profile::Profile;
 
 /// What an [`Endpoint`](crate::Endpoint) is made with.
@@ -34,6 +35,8 @@ pub struct EndpointConfig {
     /// Whether requesters report each [`Event::Retry`](crate::Event::Retry). An application that does not take these
     /// out would lose the events of the verbs behind them.
     pub report_retries: bool,
+    /// Who writes the IP header.
+    pub ip_layer: IpLayer,
 }
 
 impl EndpointConfig {
@@ -48,6 +51,7 @@ impl EndpointConfig {
             profile: Profile::RXE,
             congestion_control: CongestionControl::None,
             report_retries: false,
+            ip_layer: IpLayer::Own,
         }
     }
 }

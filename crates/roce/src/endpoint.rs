@@ -13,6 +13,7 @@ use crate::batch::Batch;
 use crate::config::{CreateError, EndpointConfig, QueuePairConfig};
 use crate::counters::{Counters, Discard};
 use crate::event::Event;
+use crate::ip_layer::{IpLayer, Numbering};
 use crate::multicast::{Groups, MulticastError};
 use crate::queue_pair::{Port, QueuePair};
 use crate::timer_heap::TimerHeap;
@@ -55,7 +56,7 @@ impl Endpoint {
                 config,
                 counters: Counters::default(),
                 events: VecDeque::with_capacity(MAX_EVENTS),
-                identification: 0,
+                numbering: Numbering::default(),
             },
         }
     }
@@ -266,7 +267,7 @@ impl Endpoint {
         if packet.is_ok_and(|packet| !has_queue_key(&packet, settings.queue_key)) {
             return Err(Discard::QueueKey);
         }
-        datagram.verify_icrc().map_err(|_| Discard::Icrc)?;
+        verify(datagram, self.port.config.ip_layer)?;
         match packet {
             Ok(packet) => queue_pair.handle(context, now, datagram, &packet, &mut self.port),
             Err(reason) => queue_pair.refuse(context, bth.psn, reason, &mut self.port)?,
@@ -288,7 +289,7 @@ impl Endpoint {
             return Err(Discard::UnknownQueuePair);
         }
         let members = self.groups.members(datagram.destination).ok_or(Discard::NoMember)?;
-        datagram.verify_icrc().map_err(|_| Discard::Icrc)?;
+        verify(datagram, self.port.config.ip_layer)?;
         for place in 0..members {
             let Some(number) = self.groups.member(datagram.destination, place) else { break };
             let Some(queue_pair) = self.queue_pairs.get_mut(number.value()) else { continue };
@@ -357,6 +358,16 @@ impl Endpoint {
             self.ready.push_back(index);
         }
     }
+}
+
+/// The check of the ICRC.
+#[inline]
+fn verify(datagram: &Datagram<'_>, ip_layer: IpLayer) -> Result<(), Discard> {
+    let sound = match ip_layer {
+        IpLayer::Own => datagram.verify_icrc(),
+        IpLayer::Kernel { .. } => datagram.verify_icrc_of_any_identification().map(drop),
+    };
+    sound.map_err(|_| Discard::Icrc)
 }
 
 /// Two partition keys match if they name one partition and at least one of them is a full member.

@@ -3,6 +3,7 @@
 use rdmalab_wire::{Body, Bth, NetworkHeader, Transport, encode_headers, pad_count};
 
 use crate::batch::Batch;
+use crate::ip_layer::{IpLayer, Numbering};
 
 /// Bytes of an ICRC.
 const ICRC: usize = 4;
@@ -12,8 +13,9 @@ pub(crate) struct Outlet<'a> {
     pub(crate) batch: &'a mut Batch,
     /// To the queue pair's peer, if it has one.
     pub(crate) network: Option<&'a NetworkHeader>,
-    /// IPv4 identification of the last packet; zero is never used, as real peers do it.
-    pub(crate) identification: &'a mut u16,
+    /// IPv4 identifications.
+    pub(crate) numbering: &'a mut Numbering,
+    pub(crate) ip_layer: IpLayer,
     /// Bytes sent since the outlet was made, from the IP header on.
     pub(crate) bytes: usize,
     /// Packets sent since the outlet was made.
@@ -61,10 +63,12 @@ impl Outlet<'_> {
         fill(data)?;
         padding.fill(0);
 
-        *self.identification = self.identification.wrapping_add(1).max(1);
         let length = start + end + ICRC;
+        let begins = self.batch.is_empty();
+        let identification = self.numbering.next(self.ip_layer, network, length, begins);
+        let Some(space) = self.batch.space() else { return Ok(()) };
         let Some(packet) = space.get_mut(..length) else { return Ok(()) };
-        if network.finish(packet, *self.identification).is_ok() {
+        if network.finish(packet, identification).is_ok() {
             self.batch.commit(length);
             self.sent += 1;
             self.bytes += length;

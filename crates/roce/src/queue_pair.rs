@@ -18,6 +18,7 @@ use crate::congestion::{Controller, NotificationPacer, NotificationState};
 use crate::counters::{Counters, Discard};
 use crate::event::Event;
 use crate::halves::{ReceiveHalf, SendHalf};
+use crate::ip_layer::Numbering;
 use crate::outlet::Outlet;
 use crate::receives::Landing;
 use crate::requester::Failure;
@@ -55,8 +56,8 @@ pub(crate) struct Port {
     pub(crate) config: EndpointConfig,
     pub(crate) counters: Counters,
     pub(crate) events: VecDeque<Event>,
-    /// IPv4 identification of the last packet sent.
-    pub(crate) identification: u16,
+    /// IPv4 identifications.
+    pub(crate) numbering: Numbering,
 }
 
 /// What could be sent now.
@@ -389,9 +390,17 @@ impl QueuePair {
                 self.paced_until = Some(until);
                 continue;
             }
-            let Port { counters, events, identification, .. } = &mut *port;
+            let Port { counters, events, numbering, config } = &mut *port;
             let network = self.network.as_ref();
-            let mut outlet = Outlet { batch, network, identification, bytes: 0, sent: 0, repeated: 0 };
+            let mut outlet = Outlet {
+                batch,
+                network,
+                numbering,
+                ip_layer: config.ip_layer,
+                bytes: 0,
+                sent: 0,
+                repeated: 0,
+            };
             let mut owner = Owner { number: self.number, settings: &self.settings, counters, events };
             let outcome = match next {
                 Next::Notification => {

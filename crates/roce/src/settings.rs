@@ -10,6 +10,7 @@ use rdmalab_wire::{
 
 use crate::assembly::checks::MAX_MESSAGE;
 use crate::config::{EndpointConfig, QueuePairConfig};
+use crate::ip_layer::IpLayer;
 use crate::profile::{Notifications, Profile};
 use crate::requester::MAX_OUTSTANDING;
 
@@ -31,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) window: u32,
     pub(crate) ack_interval: u32,
     pub(crate) report_retries: bool,
+    /// Where all packets come from, if not each flow has a port of its own.
+    pub(crate) source_port: Option<u16>,
     pub(crate) access: Access,
     pub(crate) path: Option<Path>,
     pub(crate) mtu: PathMtu,
@@ -65,6 +68,10 @@ impl Settings {
             window,
             ack_interval: port.profile.ack_interval.clamp(1, window),
             report_retries: port.report_retries,
+            source_port: match port.ip_layer {
+                IpLayer::Own => None,
+                IpLayer::Kernel { source_port, .. } => Some(source_port),
+            },
             access: Access::empty(),
             path: None,
             // A datagram is as long as the port allows; a connection learns its path MTU later.
@@ -157,7 +164,7 @@ impl Settings {
             Ecn::NotEct if self.profile.ecn_capable => Ecn::Ect0,
             ecn => ecn,
         };
-        let port = source_port(number, destination);
+        let port = self.source_port.unwrap_or_else(|| source_port(number, destination));
         let dscp = path.traffic_class >> 2;
         NetworkHeader::new(path.source, path.destination, port, dscp, ecn, path.hop_limit)
     }
@@ -169,7 +176,8 @@ impl Settings {
         notifications: &Notifications,
     ) -> Option<NetworkHeader> {
         let path = self.path?;
-        let port = notifications.source_port.unwrap_or_else(|| source_port(number, self.destination));
+        let port = self.source_port.or(notifications.source_port);
+        let port = port.unwrap_or_else(|| source_port(number, self.destination));
         let ecn = if self.profile.ecn_capable { Ecn::Ect0 } else { Ecn::NotEct };
         NetworkHeader::new(path.source, path.destination, port, notifications.dscp, ecn, path.hop_limit)
     }

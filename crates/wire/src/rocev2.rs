@@ -4,6 +4,7 @@
 //! header on; the Ethernet header in front is somebody else's. Neither looks into the InfiniBand packet.
 
 mod datagram;
+mod identification;
 mod network_header;
 
 pub use datagram::Datagram;

@@ -13,6 +13,7 @@ use crate::ipv4::{Ipv4Header, PROTOCOL_UDP};
 use crate::ipv6::Ipv6Header;
 use crate::packet::ICRC_LENGTH;
 use crate::reader::Reader;
+use crate::rocev2::identification;
 use crate::udp::{ROCE_V2_PORT, UdpHeader};
 
 /// The IP header's bytes, which the ICRC covers. Of an IPv4 header with options only the first twenty.
@@ -183,8 +184,36 @@ impl<'a> Datagram<'a> {
         if expected == found {
             return Ok(());
         }
+        Err(self.bad_icrc(expected, found))
+    }
+
+    fn bad_icrc(&self, expected: u32, found: u32) -> ParseError {
         let offset = self.udp_offset + UdpHeader::LENGTH + self.covered.len();
-        Err(ParseError::bad_checksum(Layer::Icrc, offset, expected, found))
+        ParseError::bad_checksum(Layer::Icrc, offset, expected, found)
+    }
+
+    /// Compares the two where the identification of the IPv4 header is not known, as behind a UDP socket: any other is
+    /// tried, at no cost but the arithmetic. Returns the identification with which the packet is sound, which is the
+    /// header's own if that is right. Where it is another, a damaged packet passes with a probability of 2^-16.
+    ///
+    /// # Errors
+    ///
+    /// A bad checksum, as of [`Datagram::verify_icrc`].
+    #[inline]
+    pub fn verify_icrc_of_any_identification(&self) -> Result<u16, ParseError> {
+        let own = match self.network {
+            Network::V4(ip) => u16::from_be_bytes([ip[4], ip[5]]),
+            Network::V6(_) => 0,
+        };
+        let (expected, found) = (self.icrc_expected(), self.icrc_found());
+        if expected == found {
+            return Ok(own);
+        }
+        let change = match self.network {
+            Network::V4(_) => identification::change(expected ^ found, self.covered.len()),
+            Network::V6(_) => None,
+        };
+        change.map(|change| own ^ change).ok_or_else(|| self.bad_icrc(expected, found))
     }
 
     /// Verifies the checksums a network stack would: the IPv4 header's, options not included since a

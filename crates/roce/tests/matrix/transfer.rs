@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU64;
 
+use rdmalab_roce::{CongestionControl, Profile};
 use rdmalab_sim::{End, Link, LinkConfig, Probability, RuleSet, Seed, rule};
 use rdmalab_verbs::{CompletionStatus, Memory, Operation};
 use rdmalab_wire::PathMtu;
@@ -10,10 +11,12 @@ use crate::pair::peer::{Door, PLAIN, Peer, Service, Setup};
 
 /// Bytes of all messages.
 pub const TOTAL: usize = 1 << 20;
-const MESSAGE: usize = 16 * 1024;
-const MESSAGES: usize = TOTAL / MESSAGE;
+pub const MESSAGE: usize = 16 * 1024;
+pub const MESSAGES: usize = TOTAL / MESSAGE;
 const SEED: u64 = 1;
 const LATENCY: u64 = 5_000;
+/// In front of each packet of a flow that may be marked: a switch looks behind an Ethernet header.
+const ETHERNET: [u8; 14] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
 /// Bits per second.
 const BANDWIDTH: u64 = 10_000_000_000;
 /// 4.096 us x 2^8.
@@ -35,6 +38,9 @@ pub struct Transfer {
     pub mtu: PathMtu,
     /// Operations that are posted at once.
     pub outstanding: usize,
+    pub control: CongestionControl,
+    /// Of each packet, where something holds the flow back.
+    pub marks: Probability,
 }
 
 /// What a transfer took.
@@ -49,13 +55,35 @@ pub struct Found {
     pub sequence_errors: u64,
     /// Lost responses that a later one showed.
     pub implied: u64,
+    /// Packets that came with a mark.
+    pub marked: u64,
+    /// Congestion notifications that came back.
+    pub notified: u64,
+}
+
+/// A link that treats each packet by some rules.
+pub fn link(rules: RuleSet) -> Link {
+    let config = LinkConfig {
+        latency: LATENCY,
+        bandwidth: NonZeroU64::new(BANDWIDTH),
+        queue_limit: usize::MAX,
+        in_flight_limit: usize::MAX,
+    };
+    Link::new(config, rules)
+}
+
+/// The rules of a link that loses packets.
+pub fn lossy(loss: Probability) -> RuleSet {
+    RuleSet::new(Seed::new(SEED)).with(rule::lose(loss))
 }
 
 impl Transfer {
     pub fn run(&self) -> Found {
+        let heeds_marks = self.control != CongestionControl::None;
         let setup = Setup {
             service: Service::Rc,
-            profile: PLAIN,
+            profile: Profile { ecn_capable: heeds_marks, ..PLAIN },
+            congestion_control: self.control,
             mtu: self.mtu,
             reads: self.outstanding as u8,
             timeout: TIMEOUT,
@@ -74,14 +102,8 @@ impl Transfer {
         if self.kind == Kind::Send {
             (0..MESSAGES).for_each(|n| b.receive(1000 + n as u64, n * MESSAGE, MESSAGE).unwrap());
         }
-        let config = LinkConfig {
-            latency: LATENCY,
-            bandwidth: NonZeroU64::new(BANDWIDTH),
-            queue_limit: usize::MAX,
-            in_flight_limit: usize::MAX,
-        };
-        let mut link = Link::new(config, RuleSet::new(Seed::new(SEED)).with(rule::lose(self.loss)));
-        let nanoseconds = self.drive(&mut peers, &mut link);
+        let mut link = link(lossy(self.loss).with(rule::mark(self.marks)));
+        let nanoseconds = self.drive(&mut peers, &mut link, if heeds_marks { &ETHERNET } else { &[] });
 
         let [a, b] = &mut peers;
         let sink = if self.kind == Kind::Read { &*a } else { &*b };
@@ -94,11 +116,14 @@ impl Transfer {
             timeouts: asked.local_ack_timeout,
             sequence_errors: asked.rcvd_seq_err,
             implied: asked.implied_nak,
+            marked: asked.np_ecn_marked_roce_packets + answered.np_ecn_marked_roce_packets,
+            notified: asked.rp_cnp_handled,
         }
     }
 
-    /// Posts, and moves packets and time, until the last message is complete; the time of that.
-    fn drive(&self, peers: &mut [Peer; 2], link: &mut Link) -> u64 {
+    /// Posts, and moves packets and time, until the last message is complete; the time of that. `head` stands in front of
+    /// each packet on the link.
+    fn drive(&self, peers: &mut [Peer; 2], link: &mut Link, head: &[u8]) -> u64 {
         let (mut now, mut posted, mut done) = (0, 0, 0);
         let ends = [End::A, End::B];
         loop {
@@ -117,7 +142,7 @@ impl Transfer {
                 while peer.endpoint.has_packets() {
                     peer.fill_batch(now);
                     for packet in &peer.packets {
-                        link.send(now, end, packet);
+                        link.send(now, end, &[head, packet].concat());
                     }
                 }
                 while peer.endpoint.poll_event().is_some() {}
@@ -127,7 +152,7 @@ impl Transfer {
             assert!(now < PATIENCE, "it hangs");
             while let Some(delivery) = link.receive(now) {
                 let peer = &mut peers[usize::from(delivery.to == End::B)];
-                peer.endpoint.handle_packet(&mut peer.context, now, delivery.frame);
+                peer.endpoint.handle_packet(&mut peer.context, now, &delivery.frame[head.len()..]);
             }
             for peer in &mut *peers {
                 peer.endpoint.handle_timeout(&mut peer.context, now);

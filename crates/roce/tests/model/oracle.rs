@@ -89,7 +89,7 @@ pub fn length(pieces: &[Piece]) -> usize {
     pieces.iter().map(Range::len).sum()
 }
 
-fn overlap(a: &Piece, b: &Piece) -> bool {
+pub fn overlap(a: &Piece, b: &Piece) -> bool {
     a.start < b.end && b.start < a.end
 }
 
@@ -206,12 +206,14 @@ impl Oracle {
                 self.forget(side, &op);
             }
             if self.shares_receives {
-                // The one that was taken may hold a part of a message, and be forgotten.
+                // The one that was taken may hold a part of a message, and be forgotten; one more in each reset.
                 let mut receives = flow.receives;
-                if let Some(first) = receives.front_mut() {
+                if let Some(first) = receives.iter_mut().find(|receive| !receive.maybe_gone) {
                     first.maybe_gone = true;
-                    self.unknown.extend(first.local.iter().map(|piece| (1 - side, piece.clone())));
                 }
+                let begun = receives.iter().filter(|receive| receive.maybe_gone);
+                let pieces = begun.flat_map(|receive| receive.local.iter().cloned());
+                self.unknown.extend(pieces.map(|piece| (1 - side, piece)));
                 self.flows[side].receives = receives;
             } else {
                 let pieces = flow.receives.into_iter().flat_map(|receive| receive.local);
@@ -226,7 +228,9 @@ impl Oracle {
     pub fn compare(&mut self, side: usize, found: &[u8]) {
         if self.broken {
             // The message that was arriving stays a piece for ever.
-            let begun = self.flows[1 - side].receives.front().into_iter().flat_map(|receive| &receive.local);
+            let receives = &self.flows[1 - side].receives;
+            let before = receives.iter().position(|receive| !receive.maybe_gone).unwrap_or(0);
+            let begun = receives.iter().take(before + 1).flat_map(|receive| &receive.local);
             self.unknown.extend(begun.map(|piece| (side, piece.clone())));
         }
         for (_, piece) in self.unknown.extract_if(.., |(of, _)| *of == side) {

@@ -1,13 +1,11 @@
 //! What may happen in a test of the model, and how it is drawn.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
-use rdmalab_roce::Profile;
+use rdmalab_roce::{CongestionControl, Profile};
 use rdmalab_wire::PathMtu;
 
-use crate::pair::Fate;
 use crate::pair::peer::{PLAIN, Service};
+use crate::weather::{Weather, congestion, weather};
 
 /// Longest message that is drawn.
 pub const LONGEST: usize = 10_000;
@@ -24,19 +22,8 @@ pub struct Scenario {
     /// READs and atomics outstanding at once.
     pub reads: u8,
     pub weather: Weather,
+    pub congestion: CongestionControl,
     pub steps: Vec<Step>,
-}
-
-/// How the link treats packets: chances in 256.
-#[derive(Clone, Copy, Debug)]
-pub struct Weather {
-    pub seed: u64,
-    pub lost: u8,
-    pub corrupt: u8,
-    pub late: u8,
-    pub held: u8,
-    pub twice: u8,
-    pub echo: u8,
 }
 
 /// What the applications and the world around them do, one thing after the other.
@@ -104,6 +91,8 @@ pub struct Work {
     /// Where the local side is cut into elements.
     pub cuts: Vec<usize>,
     pub key: Key,
+    /// The bytes come with the request, if it is one that may and they fit.
+    pub inline: bool,
     pub signaled: bool,
     pub solicited: bool,
     pub fence: bool,
@@ -191,6 +180,11 @@ impl What {
         matches!(self, Self::Flush | Self::AtomicWrite { .. } | Self::Open(_) | Self::Close(_))
     }
 
+    /// Whether its bytes may come with the request.
+    pub fn may_be_inline(self) -> bool {
+        self.is_send() || matches!(self, Self::Write | Self::WriteImmediate)
+    }
+
     pub fn consumes_receive(self) -> bool {
         self.is_send() || self == Self::WriteImmediate
     }
@@ -200,75 +194,6 @@ impl What {
     }
 }
 
-impl Weather {
-    pub fn is_calm(&self) -> bool {
-        let Self { seed: _, lost, corrupt, late, held, twice, echo } = *self;
-        [lost, corrupt, late, held, twice, echo] == [0; 6]
-    }
-}
-
-/// Decides the fate of packets.
-///
-/// It never mistreats one packet more than twice, nor more than two requests or two answers of one side in a row, so
-/// that a requester with the usual retry count always gets through.
-pub struct Judge {
-    weather: Weather,
-    mistreated: BTreeMap<(usize, bool, u32), u8>,
-    in_a_row: [[u8; 2]; 2],
-}
-
-const MOST: u8 = 2;
-
-impl Judge {
-    pub fn new(weather: Weather) -> Self {
-        Self { weather, mistreated: BTreeMap::new(), in_a_row: [[0; 2]; 2] }
-    }
-
-    pub fn fate(&mut self, number: u64, from: usize, packet: &[u8]) -> Fate {
-        // Behind 28 bytes of IPv4 and UDP headers.
-        let is_answer = (0x0d..=0x12).contains(&(packet[28] & 0x1f));
-        let psn = u32::from_be_bytes([0, packet[37], packet[38], packet[39]]);
-        let Weather { seed, lost, corrupt, late, held, twice, echo } = self.weather;
-        let random = mix(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        // From a microsecond to a second.
-        let by = 1000 << (random >> 8 & 0xf) << (random >> 12 & 0x7);
-        let chances = [
-            (lost, Fate::Drop),
-            (corrupt, Fate::Corrupt),
-            (late, Fate::Late),
-            (held, Fate::Held(by)),
-            (twice, Fate::Duplicate),
-            (echo, Fate::Echo(by)),
-        ];
-        let mut left = u16::from(random as u8);
-        let mut fate = Fate::Deliver;
-        for (chance, other) in chances {
-            if left < u16::from(chance) {
-                fate = other;
-                break;
-            }
-            left -= u16::from(chance);
-        }
-        let arrives = matches!(fate, Fate::Deliver | Fate::Duplicate | Fate::Echo(_));
-        let times = self.mistreated.entry((from, is_answer, psn)).or_default();
-        let in_a_row = &mut self.in_a_row[from][usize::from(is_answer)];
-        if arrives || *times == MOST || *in_a_row == MOST {
-            *in_a_row = 0;
-            return if arrives { fate } else { Fate::Deliver };
-        }
-        *times += 1;
-        *in_a_row += 1;
-        fate
-    }
-}
-
-/// Splitmix64's finalizer.
-fn mix(value: u64) -> u64 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
-}
-
 pub fn scenario(max_steps: usize) -> impl Strategy<Value = Scenario> {
     let mtu = prop_oneof![Just(PathMtu::M256), Just(PathMtu::M1024), Just(PathMtu::M4096)];
     let first_psn = prop_oneof![Just(0), 0u32..0x100_0000, 0xff_ff00u32..0x100_0000];
@@ -276,7 +201,8 @@ pub fn scenario(max_steps: usize) -> impl Strategy<Value = Scenario> {
     let service = prop_oneof![3 => Just(Service::Rc), 1 => Just(Service::Xrc)];
     let profile = prop_oneof![Just(Profile::SPEC), Just(Profile::RXE), Just(PLAIN)];
     let connection = (service, profile, prop::bool::weighted(0.25), mtu, first_psn, reads);
-    (connection, weather(), any::<bool>()).prop_flat_map(move |(connection, weather, breaks)| {
+    (connection, weather(), congestion(), any::<bool>()).prop_flat_map(move |drawn| {
+        let (connection, weather, congestion, breaks) = drawn;
         let (service, profile, shares_receives, mtu, first_psn, reads) = connection;
         prop::collection::vec(step(mtu.bytes(), breaks), 1..max_steps).prop_map(move |steps| Scenario {
             service,
@@ -286,22 +212,9 @@ pub fn scenario(max_steps: usize) -> impl Strategy<Value = Scenario> {
             first_psn,
             reads,
             weather,
+            congestion,
             steps,
         })
-    })
-}
-
-fn weather() -> impl Strategy<Value = Weather> {
-    let chance = || prop_oneof![Just(0u8), 0u8..8, 8u8..40];
-    let chances = (chance(), chance(), chance(), chance(), chance(), chance());
-    (any::<u64>(), chances).prop_map(|(seed, (lost, corrupt, late, held, twice, echo))| Weather {
-        seed,
-        lost,
-        corrupt,
-        late,
-        held,
-        twice,
-        echo,
     })
 }
 
@@ -370,16 +283,17 @@ fn work(mtu: usize, rare: u32, care: f64) -> impl Strategy<Value = Work> {
     let aim = prop_oneof![
         30 => Just(Aim::Main), 8 => Just(Aim::Spare), 12 => door().prop_map(Aim::Door), rare => Just(Aim::Dead), rare => Just(Aim::Astray)
     ];
-    let flags =
-        (prop::bool::weighted(0.8), any::<bool>(), prop::bool::weighted(0.1), prop::bool::weighted(care));
+    let chance = prop::bool::weighted;
+    let flags = (any::<bool>(), chance(0.8), any::<bool>(), chance(0.1), chance(care));
     (what, length, target, aim, cuts(), key(rare), flags).prop_map(
-        |(what, length, target, aim, cuts, key, (signaled, solicited, fence, careful))| Work {
+        |(what, length, target, aim, cuts, key, (inline, signaled, solicited, fence, careful))| Work {
             what,
             length: if what.is_word() { 8 } else { length },
             target: if what.is_word() { target % 8 * 8 } else { target },
             aim,
             cuts,
             key,
+            inline,
             signaled,
             solicited,
             fence,

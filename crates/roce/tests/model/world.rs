@@ -1,23 +1,18 @@
 //! Carries out a scenario on a pair of peers and has the oracle judge it.
-//!
-//! Each side's memory has three parts. Peers reach the first; the second is where requests take data from and put it;
-//! the third holds receives. An application must not touch what a request under way uses, and neither does this one.
 
 mod doors;
 mod posting;
 
 use rdmalab_verbs::{Access, State};
 
+use crate::marks;
 use crate::oracle::{Oracle, Piece, Receive};
 use crate::pair::Pair;
 use crate::pair::peer::{BASE, Service, Setup};
-use crate::scenario::{Judge, Key, LONGEST, Scenario, Step};
+use crate::rooms::{MEMORY, Rooms, Use};
+use crate::scenario::{Key, LONGEST, Scenario, Step};
+use crate::weather::Judge;
 
-const MEMORY: usize = 256 * 1024;
-const REMOTE: usize = 64 * 1024;
-const RECEIVES: usize = 160 * 1024;
-/// Bytes that stay free behind each element.
-const GAP: usize = 3;
 /// A key that was never given.
 const DEAD_KEY: u32 = 0xdead_beef;
 
@@ -27,14 +22,14 @@ struct World {
     judge: Judge,
     setup: Setup,
     spare: [u32; 2],
-    /// Where the next local buffer and the next receive of each side go.
-    next_buffer: [[usize; 2]; 2],
+    rooms: Rooms,
     next_id: u64,
 }
 
 /// Runs a scenario to its end. Panics if anything differs from what the oracle expects.
 pub fn run(scenario: &Scenario) {
-    let Scenario { service, profile, shares_receives, mtu, first_psn, reads, weather, ref steps } = *scenario;
+    let Scenario { service, profile, shares_receives, mtu, first_psn, reads, weather, congestion, ref steps } =
+        *scenario;
     let shares_receives = shares_receives || service == Service::Xrc;
     let setup = Setup {
         service,
@@ -44,6 +39,7 @@ pub fn run(scenario: &Scenario) {
         first_psn,
         reads,
         memory: MEMORY,
+        congestion_control: congestion,
         ..Setup::default()
     };
     let mut pair = Pair::new(&setup);
@@ -54,10 +50,10 @@ pub fn run(scenario: &Scenario) {
     let mut world = World {
         pair,
         oracle: Oracle::new(MEMORY, weather.is_calm(), shares_receives),
-        judge: Judge::new(weather),
+        judge: Judge::fair(weather),
         setup,
         spare,
-        next_buffer: [[REMOTE, RECEIVES]; 2],
+        rooms: Rooms::default(),
         next_id: 0,
     };
     for step in steps {
@@ -94,7 +90,7 @@ impl World {
 
     /// Posts a receive; `false` if there is no memory for it.
     fn receive(&mut self, side: usize, length: usize, cuts: &[usize], key: Key) -> bool {
-        let Some(local) = self.buffer(side, 1, length, cuts) else { return false };
+        let Some(local) = self.buffer(side, Use::Receive, length, cuts) else { return false };
         self.next_id += 2;
         let id = self.next_id + 1;
         let elements: Vec<_> = local.iter().map(|piece| self.sge(side, piece, key)).collect();
@@ -104,25 +100,8 @@ impl World {
         true
     }
 
-    /// A buffer in pieces, with free bytes between them and the last piece first, that nothing under way uses. `kind`
-    /// is 0 for requests and 1 for receives.
-    fn buffer(&mut self, side: usize, kind: usize, length: usize, cuts: &[usize]) -> Option<Vec<Piece>> {
-        let (first, end) = [(REMOTE, RECEIVES), (RECEIVES, MEMORY)][kind];
-        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (length + 1)).chain([0, length]).collect();
-        cuts.sort_unstable();
-        let size = length + GAP * cuts.len();
-        let next = &mut self.next_buffer[side][kind];
-        let start = if *next + size > end { first } else { *next };
-        if self.oracle.is_in_use(side, &(start..start + size)) {
-            return None;
-        }
-        *next = start + size;
-        let mut top = start + size;
-        let pieces = cuts.windows(2).map(|cut| {
-            top -= cut[1] - cut[0] + GAP;
-            top..top + cut[1] - cut[0]
-        });
-        Some(pieces.collect())
+    fn buffer(&mut self, side: usize, what_for: Use, length: usize, cuts: &[usize]) -> Option<Vec<Piece>> {
+        self.rooms.take(side, what_for, length, cuts, |piece| self.oracle.is_in_use(side, piece))
     }
 
     fn replace(&mut self, side: usize, careful: bool) {
@@ -233,6 +212,7 @@ impl World {
         }
         self.oracle.rest();
         self.compare();
+        marks::check(&self.pair, &self.setup);
     }
 
     fn compare(&mut self) {

@@ -24,6 +24,8 @@ pub enum Fate {
     Held(u64),
     /// Arrives, and once more so many nanoseconds later.
     Echo(u64),
+    /// Arrives, with a congestion mark if its sender takes part.
+    Marked,
 }
 
 /// One-way delay of the link, in nanoseconds.
@@ -130,7 +132,9 @@ impl Pair {
             Fate::Echo(by) => {
                 self.flying.insert((self.now + LATENCY + by, number * 4 + 3), (to, packet.clone()));
             }
-            Fate::Deliver => {}
+            // The congestion field is the low end of IPv4's second byte.
+            Fate::Marked if packet[1] & 3 != 0 => packet[1] |= 3,
+            Fate::Deliver | Fate::Marked => {}
         }
         self.flying.insert((self.now + LATENCY, number * 4), (to, packet));
     }

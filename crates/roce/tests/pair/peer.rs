@@ -1,21 +1,27 @@
 //! One end of a connection: an endpoint, memory, and the queue pairs of one transport service.
 //!
-//! Over RC and UC one queue pair does both directions; over XRC an initiator asks and a target answers, and receives
+//! Over RC, UC and UD one queue pair does both directions; over XRC an initiator asks and a target answers, and receives
 //! lie in a shared queue.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use rdmalab_roce::{Batch, Endpoint, EndpointConfig, Profile, QueuePairConfig};
+use rdmalab_roce::{Batch, CongestionControl, Endpoint, EndpointConfig, Profile, QueuePairConfig};
 use rdmalab_verbs::{
     Access, Attributes, Capabilities, Completion, CompletionQueueId, Context, HeapMemory, Memory, Operation,
     Path, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest, RemoteAddress, SendFlags,
     SendRequest, Sge, SharedReceiveQueueConfig, SharedReceiveQueueId, State, Target, WindowType, XrcUse,
 };
-use rdmalab_wire::{PathMtu, Psn, Qpn, RKey};
+use rdmalab_wire::{PathMtu, Psn, QKey, Qpn, RKey};
 
 /// Where the region begins, on both sides.
 pub const BASE: u64 = 0x10_0000;
+
+/// Bytes that a request may carry in itself.
+pub const INLINE: usize = 64;
+
+/// The queue key of every peer's datagrams.
+pub const QUEUE_KEY: QKey = QKey::new(0x1111_1111);
 
 /// No credits, no migration bit, no ECN.
 pub const PLAIN: Profile = Profile { credits: false, migrated: false, ecn_capable: false, ..Profile::SPEC };
@@ -25,7 +31,20 @@ pub const PLAIN: Profile = Profile { credits: false, migrated: false, ecn_capabl
 pub enum Service {
     Rc,
     Uc,
+    Ud,
     Xrc,
+}
+
+impl Service {
+    /// Of the queue pair that sends.
+    fn sending_kind(self) -> QueuePairType {
+        match self {
+            Self::Rc => QueuePairType::Rc,
+            Self::Uc => QueuePairType::Uc,
+            Self::Ud => QueuePairType::Ud,
+            Self::Xrc => QueuePairType::XrcInitiator,
+        }
+    }
 }
 
 /// How a connection is set up.
@@ -33,6 +52,9 @@ pub enum Service {
 pub struct Setup {
     pub service: Service,
     pub profile: Profile,
+    /// What holds both sides back.
+    pub congestion_control: CongestionControl,
+    /// Of the path; of datagrams, the port's.
     pub mtu: PathMtu,
     pub first_psn: u32,
     pub reads: u8,
@@ -50,6 +72,7 @@ impl Default for Setup {
         Self {
             service: Service::Rc,
             profile: PLAIN,
+            congestion_control: CongestionControl::None,
             mtu: PathMtu::M1024,
             first_psn: 0,
             reads: 4,
@@ -85,7 +108,7 @@ pub struct Peer {
     pub receiver: Qpn,
     /// Where receives come from, if not from the queue pair's own queue.
     pub shared: Option<SharedReceiveQueueId>,
-    /// The shared receive queue of the other, which requests over XRC name.
+    /// Whom requests are for: the one peer; over XRC the other's shared receive queue; the other by address.
     pub target: Target,
     pub completions: CompletionQueueId,
     pub domain: ProtectionDomainId,
@@ -101,7 +124,7 @@ pub struct Peer {
 }
 
 /// The address of peer `n`.
-fn address(n: u8) -> IpAddr {
+pub fn address(n: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, 0, n))
 }
 
@@ -109,10 +132,12 @@ impl Peer {
     /// A peer with queue pairs in RESET.
     pub fn new(n: u8, setup: &Setup) -> Self {
         let mut context = Context::default();
+        let port_mtu = if setup.service == Service::Ud { setup.mtu } else { PathMtu::M4096 };
         let mut endpoint = Endpoint::new(EndpointConfig {
             report_retries: true,
             profile: setup.profile,
-            ..EndpointConfig::new(vec![address(n)], PathMtu::M4096)
+            congestion_control: setup.congestion_control,
+            ..EndpointConfig::new(vec![address(n)], port_mtu)
         });
         let domain = context.allocate_protection_domain().unwrap();
         let completions = context.create_completion_queue(1024).unwrap();
@@ -121,7 +146,7 @@ impl Peer {
         let capabilities = Capabilities {
             max_send_requests: 128,
             max_receive_requests: 128,
-            max_inline: 64,
+            max_inline: INLINE as u32,
             ..Capabilities::default()
         };
         let is_xrc = setup.service == Service::Xrc;
@@ -142,8 +167,7 @@ impl Peer {
         let (sender, receiver) = match setup.service {
             Service::Xrc => (create(QueuePairType::XrcInitiator), create(QueuePairType::XrcTarget)),
             service => {
-                let kind = if service == Service::Uc { QueuePairType::Uc } else { QueuePairType::Rc };
-                let both = create(kind);
+                let both = create(service.sending_kind());
                 (both, both)
             }
         };
@@ -172,13 +196,19 @@ impl Peer {
 
     /// Brings the queue pairs to RTS, towards the other's.
     pub fn connect(&mut self, setup: &Setup, other: &Peer) {
-        if setup.service == Service::Xrc {
-            self.target = other.shared.map_or(Target::Connected, Target::Xrc);
-            self.raise(setup, QueuePairType::XrcInitiator, self.sender, other, other.receiver);
-            self.raise(setup, QueuePairType::XrcTarget, self.receiver, other, other.sender);
-        } else {
-            let kind = if setup.service == Service::Uc { QueuePairType::Uc } else { QueuePairType::Rc };
-            self.raise(setup, kind, self.sender, other, other.receiver);
+        self.raise(setup, setup.service.sending_kind(), self.sender, other, other.receiver);
+        match setup.service {
+            Service::Rc | Service::Uc => {}
+            Service::Ud if self.target == Target::Connected => {
+                let way = Path::new(self.address, other.address);
+                let path = self.context.create_address_handle(self.domain, way).unwrap();
+                self.target = Target::Datagram { path, queue_pair: other.receiver, queue_key: QUEUE_KEY };
+            }
+            Service::Ud => {}
+            Service::Xrc => {
+                self.target = other.shared.map_or(Target::Connected, Target::Xrc);
+                self.raise(setup, QueuePairType::XrcTarget, self.receiver, other, other.sender);
+            }
         }
     }
 
@@ -190,19 +220,21 @@ impl Peer {
             _ => (false, false),
         };
         let psn = Some(Psn::new(setup.first_psn));
+        let connects = kind != QueuePairType::Ud;
         let steps = [
             Attributes {
                 state: Some(State::Init),
                 partition_index: Some(0),
-                access: Some(Access::FULL),
+                access: connects.then_some(Access::FULL),
+                queue_key: (!connects).then_some(QUEUE_KEY),
                 ..Attributes::default()
             },
             Attributes {
                 state: Some(State::Rtr),
-                path: Some(Path::new(self.address, other.address)),
-                path_mtu: Some(setup.mtu),
-                destination: Some(destination),
-                receive_psn: psn,
+                path: connects.then_some(Path::new(self.address, other.address)),
+                path_mtu: connects.then_some(setup.mtu),
+                destination: connects.then_some(destination),
+                receive_psn: psn.filter(|_| connects),
                 max_destination_reads: answers.then_some(setup.reads),
                 min_rnr_timer: answers.then_some(12),
                 ..Attributes::default()
@@ -234,8 +266,33 @@ impl Peer {
         elements: &[Sge],
         flags: SendFlags,
     ) -> Result<(), PostError> {
+        self.post_request(id, operation, elements, None, flags)
+    }
+
+    /// Posts a request with these elements or these bytes.
+    pub fn post_request(
+        &mut self,
+        id: u64,
+        operation: Operation,
+        elements: &[Sge],
+        inline: Option<&[u8]>,
+        flags: SendFlags,
+    ) -> Result<(), PostError> {
         let target = if operation.is_local() { Target::Connected } else { self.target };
-        let request = SendRequest { id, operation, target, elements, inline: None, flags };
+        self.post_to(target, id, operation, elements, inline, flags)
+    }
+
+    /// As [`post_request`](Self::post_request), for somebody else.
+    pub fn post_to(
+        &mut self,
+        target: Target,
+        id: u64,
+        operation: Operation,
+        elements: &[Sge],
+        inline: Option<&[u8]>,
+        flags: SendFlags,
+    ) -> Result<(), PostError> {
+        let request = SendRequest { id, operation, target, elements, inline, flags };
         self.endpoint.post_send(&mut self.context, self.sender, &request)
     }
 

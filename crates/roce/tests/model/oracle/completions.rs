@@ -133,7 +133,7 @@ impl Oracle {
     /// Takes the receive that a completion is about, which is the next.
     fn take_receive(&mut self, side: usize, completion: &Completion) -> Receive {
         let receives = &mut self.flows[side].receives;
-        if receives.front().is_some_and(|first| first.maybe_gone && first.id != completion.id) {
+        while receives.front().is_some_and(|first| first.maybe_gone && first.id != completion.id) {
             receives.pop_front();
         }
         let Some(receive) = receives.pop_front() else { panic!("nothing was posted for {completion:?}") };

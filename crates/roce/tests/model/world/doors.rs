@@ -3,11 +3,12 @@
 use rdmalab_verbs::{CompletionStatus, Operation, SendFlags, State};
 use rdmalab_wire::ImmDt;
 
-use super::{MEMORY, World};
+use super::World;
 use crate::doors::numbered;
 use crate::oracle::Op;
 use crate::pair::flow::open;
 use crate::pair::peer::Service;
+use crate::rooms::MEMORY;
 use crate::scenario::{DoorKind, What};
 
 impl World {

@@ -6,14 +6,20 @@ use rdmalab_verbs::{
 };
 use rdmalab_wire::{ImmDt, RKey};
 
-use super::{BASE, DEAD_KEY, MEMORY, World};
+use super::{BASE, DEAD_KEY, World};
 use crate::oracle::{Op, Piece};
-use crate::pair::peer::Service;
+use crate::pair::peer::{INLINE, Service};
+use crate::rooms::{MEMORY, Use};
 use crate::scenario::{Aim, DoorKind, Key, What, Work};
 
 impl World {
     pub(super) fn post(&mut self, side: usize, work: &Work) {
         let mut work = work.clone();
+        work.inline &= work.what.may_be_inline() && work.length <= INLINE;
+        if work.inline {
+            // No key is looked at.
+            work.key = Key::Main;
+        }
         if self.setup.service == Service::Xrc {
             // No opcodes, and no window of type 2 that the answering queue pair has bound.
             let knows = !matches!(work.what, What::Flush | What::AtomicWrite { .. });
@@ -88,7 +94,7 @@ impl World {
         doubts: Vec<CompletionStatus>,
     ) {
         let local_length = if work.what.is_without_elements() { 0 } else { work.length };
-        let Some(local) = self.buffer(side, 0, local_length, &work.cuts) else {
+        let Some(local) = self.buffer(side, Use::Request, local_length, &work.cuts) else {
             self.settle();
             return;
         };
@@ -114,12 +120,22 @@ impl World {
         flags.set(SendFlags::FENCE, work.fence || writes && self.oracle.is_read(side, &remote));
         let immediate = ImmDt((id as u32).to_be_bytes());
         let elements: Vec<Sge> = local.iter().map(|piece| self.sge(side, piece, work.key)).collect();
-        let elements = if work.what.is_without_elements() { &[][..] } else { &elements };
+        let bare = work.inline || work.what.is_without_elements();
+        let elements = if bare { &[][..] } else { &elements };
+        let inline = work.inline.then_some(&data[..]);
         let operation = self.operation(side, work, immediate);
-        match self.pair.peers[side].post_elements(id, operation, elements, flags) {
+        match self.pair.peers[side].post_request(id, operation, elements, inline, flags) {
             Ok(()) => {}
             Err(PostError::QueueFull { .. }) => return,
             Err(error) => panic!("{error} for {work:?}"),
+        }
+        if work.inline {
+            // They were copied.
+            for piece in &local {
+                let other: Vec<u8> = (0..piece.len()).map(|n| !(n as u64 * 7 + id * 31) as u8).collect();
+                self.pair.peers[side].memory.write(piece.start, &other).unwrap();
+                self.oracle.store(side, piece.start, &other);
+            }
         }
         let reaches_out = !work.what.is_send();
         self.oracle.post(
@@ -135,7 +151,7 @@ impl World {
                 solicited: work.solicited && work.what.consumes_receive(),
                 poison,
                 doubts,
-                uses_local_spare: work.key == Key::Spare && !work.what.is_without_elements(),
+                uses_local_spare: work.key == Key::Spare && !bare,
                 uses_remote_spare: work.aim == Aim::Spare && reaches_out,
                 through: if let Aim::Door(door) = work.aim { Some(door) } else { None },
                 number: 0,

@@ -23,14 +23,14 @@ mod filter;
 mod inbox;
 mod offload;
 mod outbox;
-mod system;
+pub(crate) mod system;
 
 use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use nix::net::if_::{if_indextoname, if_nametoindex};
 use rustix::io::Errno;
+use rustix::net::netdevice::{index_to_name, name_to_index};
 
 use crate::tap::{ETHERNET_HEADER, is_device_name};
 use crate::{FRAME_CAPACITY, NetError};
@@ -84,14 +84,17 @@ impl PacketSocket {
             Some(Errno::PERM | Errno::ACCESS) => NetError::NoRawSockets { device: device() },
             _ => failed("open a packet socket")(source),
         })?;
-        let index = if_nametoindex(name).map_err(|_| NetError::NoSuchDevice { device: device() })?;
+        let index = name_to_index(&socket, name).map_err(|_| NetError::NoSuchDevice { device: device() })?;
         let signed = index.cast_signed();
-        prepare(socket.as_fd(), signed, mac).map_err(failed("prepare a packet socket"))?;
-        // Only now do frames come in.
-        system::bind(socket.as_fd(), signed).map_err(|source| match Errno::from_io_error(&source) {
-            Some(Errno::NODEV | Errno::NXIO) => NetError::NoSuchDevice { device: device() },
-            _ => failed("bind a packet socket to it")(source),
-        })?;
+        let bind = |receives| {
+            system::bind(socket.as_fd(), signed, receives).map_err(|source| {
+                match Errno::from_io_error(&source) {
+                    Some(Errno::NODEV | Errno::NXIO) => NetError::NoSuchDevice { device: device() },
+                    _ => failed("bind a packet socket to it")(source),
+                }
+            })
+        };
+        bind(false)?;
         let (kind, kernel_mac) = system::bound_to(socket.as_fd()).map_err(failed("read its address"))?;
         if !matches!(kind, libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK) {
             return Err(NetError::NotEthernet { device: device() });
@@ -99,6 +102,9 @@ impl PacketSocket {
         if kernel_mac == mac {
             return Err(NetError::KernelsMac { device: device() });
         }
+        prepare(socket.as_fd(), signed, mac).map_err(failed("prepare a packet socket"))?;
+        // Only now do frames come in.
+        bind(true)?;
         let (inbox, outbox) = (Inbox::new(), Outbox::new());
         Ok(Self { socket, name: device(), index, kernel_mac, inbox, outbox, refused: 0 })
     }
@@ -244,8 +250,7 @@ impl PacketSocket {
 
     /// What the interface is called now. It keeps its index when it is renamed; one that is made later never has it.
     fn name_now(&self) -> Result<String, NetError> {
-        let name = if_indextoname(self.index).map_err(|_| NetError::Gone { device: self.name.clone() })?;
-        Ok(name.to_string_lossy().into_owned())
+        index_to_name(&self.socket, self.index).map_err(|_| NetError::Gone { device: self.name.clone() })
     }
 
     fn link_error(&self, action: &'static str, source: io::Error) -> NetError {

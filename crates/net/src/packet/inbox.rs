@@ -71,8 +71,8 @@ impl Inbox {
             let index = self.done;
             self.done += 1;
             match prepare(&mut self.buffers[index], self.arrivals[index]) {
-                Some(Prepared::Frame(place)) => return Some((index, place)),
-                Some(Prepared::Superframe(start, cut)) => self.cut = Some((start, cut)),
+                Some(Ok(place)) => return Some((index, place)),
+                Some(Err(superframe)) => self.cut = Some(superframe),
                 None => self.unusable += 1,
             }
         }
@@ -84,11 +84,8 @@ impl Inbox {
     }
 }
 
-enum Prepared {
-    Frame(Range<usize>),
-    /// Where it begins.
-    Superframe(usize, Cut),
-}
+/// What becomes of a buffer: where its one frame is, or where its superframe begins and how that is cut.
+type Prepared = Result<Range<usize>, (usize, Cut)>;
 
 fn prepare(buffer: &mut [u8], arrival: Arrival) -> Option<Prepared> {
     let offload = Offload::decode(buffer.first_chunk()?);
@@ -101,14 +98,12 @@ fn prepare(buffer: &mut [u8], arrival: Arrival) -> Option<Prepared> {
     };
     let frame = buffer.get_mut(start..arrival.length)?;
     if offload.is_superframe() {
-        let cut = Cut::new(frame, &offload)?;
-        // The cut ends where the buffer's content does.
-        return Some(Prepared::Superframe(start, cut));
+        return Some(Err((start, Cut::new(frame, &offload)?)));
     }
     if let Some(checksum) = offload.checksum {
         write_checksum(frame, checksum)?;
     }
-    Some(Prepared::Frame(start..arrival.length))
+    Some(Ok(start..arrival.length))
 }
 
 /// Puts a tag behind the addresses, which move to the front; where the frame begins now.
@@ -119,3 +114,6 @@ fn put_back(buffer: &mut [u8], (protocol, tag): (u16, u16)) -> Option<usize> {
     put(buffer, start + ADDRESSES + 2, tag)?;
     Some(start)
 }
+
+#[cfg(test)]
+mod tests;

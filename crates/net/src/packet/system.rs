@@ -63,12 +63,12 @@ pub(super) fn attach_filter(socket: BorrowedFd<'_>, program: &mut [libc::sock_fi
     set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
-/// Begins to receive the frames of every protocol on one interface.
-pub(super) fn bind(socket: BorrowedFd<'_>, index: c_int) -> io::Result<()> {
+/// Binds to one interface, and begins to receive the frames of every protocol there, or none.
+pub(super) fn bind(socket: BorrowedFd<'_>, index: c_int, receives: bool) -> io::Result<()> {
     // SAFETY: all zero is a value of this plain structure.
     let mut address: libc::sockaddr_ll = unsafe { zeroed() };
     address.sll_family = libc::AF_PACKET as libc::c_ushort;
-    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_protocol = if receives { (libc::ETH_P_ALL as u16).to_be() } else { 0 };
     address.sll_ifindex = index;
     let length = size_of::<libc::sockaddr_ll>() as socklen_t;
     // SAFETY: the kernel reads `length` bytes from `address`, which lives through the call.
@@ -89,7 +89,7 @@ pub(super) fn bound_to(socket: BorrowedFd<'_>) -> io::Result<(u16, [u8; 6])> {
 }
 
 /// The MTU of an interface, in bytes.
-pub(super) fn mtu(socket: BorrowedFd<'_>, name: &str) -> io::Result<c_int> {
+pub(crate) fn mtu(socket: BorrowedFd<'_>, name: &str) -> io::Result<c_int> {
     let request = interface_request(socket, name, libc::SIOCGIFMTU)?;
     // SAFETY: the kernel has filled this member in.
     Ok(unsafe { request.ifr_ifru.ifru_mtu })
@@ -181,7 +181,7 @@ pub(super) fn receive(
             message.msg_hdr.msg_iov = piece;
             message.msg_hdr.msg_iovlen = 1;
             message.msg_hdr.msg_control = std::ptr::from_mut(control).cast::<c_void>();
-            message.msg_hdr.msg_controllen = CONTROL as _;
+            message.msg_hdr.msg_controllen = CONTROL;
         }
         let count = libc::recvmmsg(
             socket.as_raw_fd(),
@@ -197,7 +197,7 @@ pub(super) fn receive(
         *arrival = Arrival {
             length: message.msg_len as usize,
             cut_off: message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
-            vlan: control.vlan(message.msg_hdr.msg_controllen as usize),
+            vlan: control.vlan(message.msg_hdr.msg_controllen),
         };
     }
     Ok(count)

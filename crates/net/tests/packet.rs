@@ -1,0 +1,387 @@
+//! [`PacketSocket`] against the kernel, over veth pairs in a network namespace that lives no longer than the test: one
+//! end is the kernel's, on the other one lives our host.
+//!
+//! Needs root (or `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`), `/dev/net/tun`, and the programs `unshare`, `ip` and `tc`. Where
+//! one is missing the test says which and passes, except under `CI=true`, where it fails.
+
+#[path = "packet/frames.rs"]
+mod frames;
+#[path = "packet/namespace.rs"]
+mod namespace;
+
+use std::net::{TcpStream, UdpSocket};
+use std::process::Command;
+
+use frames::{
+    KERNEL, OURS, checksum_is_right, datagram, frame_to, identification, is_tcp, is_udp, tcp_reply,
+    tcp_segment,
+};
+use namespace::{Pair, SOON, next_frame, prerequisites, run};
+use nix::sys::socket::{
+    setsockopt,
+    sockopt::{Linger, UdpGsoSegment},
+};
+use rdmalab_net::{FRAME_CAPACITY, Interest, NetError, PacketLosses, PacketSocket, Poller, Tap};
+
+/// Set in the process that runs inside the namespace.
+const INSIDE: &str = "RDMALAB_PACKET_TEST_INSIDE";
+
+#[test]
+fn frames_cross_an_interface_both_ways_and_whole_and_its_faults_are_told() {
+    if std::env::var_os(INSIDE).is_some() {
+        return inside_a_fresh_namespace();
+    }
+    if let Err(reason) = prerequisites() {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "the packet socket test did not run: {reason}");
+        // Straight to the descriptor: the test harness keeps what `eprintln!` writes from those who pass.
+        let _ = std::io::Write::write_all(
+            &mut std::io::stderr(),
+            format!("skipped: the packet socket test: {reason}\n").as_bytes(),
+        );
+        return;
+    }
+    let status = Command::new("unshare")
+        .arg("--net")
+        .arg(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "frames_cross_an_interface_both_ways_and_whole_and_its_faults_are_told",
+            "--nocapture",
+        ])
+        .env(INSIDE, "1")
+        .status()
+        .unwrap();
+    assert!(status.success(), "the part inside the namespace failed, see above");
+}
+
+/// One process is one namespace, so these run one behind the other.
+fn inside_a_fresh_namespace() {
+    // The kernel speaks IPv6 by itself, at moments of its own choice.
+    let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+    datagrams_of_the_kernel_arrive_with_their_checksums();
+    a_superframe_of_datagrams_arrives_as_the_datagrams_that_were_sent();
+    a_stream_of_the_kernel_arrives_in_segments_of_the_mtu();
+    runs_of_datagrams_reach_the_kernels_sockets();
+    runs_leave_as_the_same_datagrams_where_no_superframe_can_go();
+    a_tag_is_in_the_bytes_again();
+    only_frames_for_the_host_and_for_groups_arrive();
+    jumbo_frames_cross_and_longer_ones_are_lost_and_counted();
+    a_full_queue_refuses_and_the_poller_says_when_it_takes_again();
+    a_link_that_goes_down_is_told_once_and_serves_again_when_it_is_up();
+    a_deleted_interface_ends_the_wait_and_is_named();
+    what_cannot_be_opened_says_why();
+}
+
+fn payload(length: usize) -> Vec<u8> {
+    (0..length).map(|index| (index % 251) as u8).collect()
+}
+
+fn datagrams_of_the_kernel_arrive_with_their_checksums() {
+    for (mtu, length) in [(1500, 33), (1500, 1472), (9000, 8000)] {
+        let pair = Pair::new(mtu);
+        let mut socket = pair.open();
+        let sender = UdpSocket::bind("10.8.0.1:0").unwrap();
+        sender.send_to(&payload(length), "10.8.0.2:4791").unwrap();
+        let frame = next_frame(&mut socket, is_udp);
+        assert_eq!((&frame[..6], &frame[6..12]), (&OURS[..], &KERNEL[..]));
+        assert_eq!(&frame[42..], payload(length));
+        assert_ne!(frame[40..42], [0, 0], "a checksum is there");
+        assert!(checksum_is_right(&frame), "and it is right");
+    }
+}
+
+fn a_superframe_of_datagrams_arrives_as_the_datagrams_that_were_sent() {
+    let pair = Pair::new(1500);
+    let mut socket = pair.open();
+    let sender = UdpSocket::bind("10.8.0.1:0").unwrap();
+    setsockopt(&sender, UdpGsoSegment, &1000).unwrap();
+    let sent = payload(40_300);
+    sender.send_to(&sent, "10.8.0.2:4791").unwrap();
+    let mut arrived = Vec::new();
+    let mut first = None;
+    for number in 0..41 {
+        let frame = next_frame(&mut socket, is_udp);
+        assert_eq!(frame.len(), if number < 40 { 1042 } else { 342 });
+        assert!(checksum_is_right(&frame), "frame {number}");
+        let first = *first.get_or_insert(identification(&frame));
+        assert_eq!(identification(&frame), first.wrapping_add(number));
+        arrived.extend_from_slice(&frame[42..]);
+    }
+    assert_eq!(arrived, sent);
+    assert_eq!(socket.losses(), PacketLosses::default());
+}
+
+fn a_stream_of_the_kernel_arrives_in_segments_of_the_mtu() {
+    for mtu in [1500, 9000] {
+        let pair = Pair::new(mtu);
+        let mut socket = pair.open();
+        let sent = payload(200_000);
+        let stream = {
+            let sent = sent.clone();
+            std::thread::spawn(move || {
+                let mut stream = TcpStream::connect("10.8.0.2:4791").unwrap();
+                std::io::Write::write_all(&mut stream, &sent).unwrap();
+                stream
+            })
+        };
+        // Not the last words of another connection.
+        let request = next_frame(&mut socket, |frame| is_tcp(frame) && frame[47] == 0x02);
+        let is_of_stream = |frame: &[u8]| is_tcp(frame) && frame[34..38] == request[34..38];
+        assert!(checksum_is_right(&request), "that of the first segment");
+        assert!(socket.send(&tcp_reply(&request, true)).unwrap() && socket.flush().unwrap());
+        let mut arrived = Vec::new();
+        let mut largest = 0;
+        while arrived.len() < sent.len() {
+            let frame = next_frame(&mut socket, is_of_stream);
+            assert!(frame.len() <= 14 + usize::from(mtu), "{} bytes", frame.len());
+            assert!(checksum_is_right(&frame));
+            let (sequence, data) = tcp_segment(&frame);
+            // Nothing is lost here, so everything comes in order.
+            assert_eq!(sequence.wrapping_sub(tcp_segment(&request).0 + 1) as usize, arrived.len());
+            arrived.extend_from_slice(data);
+            largest = largest.max(frame.len());
+            assert!(socket.send(&tcp_reply(&frame, false)).unwrap() && socket.flush().unwrap());
+        }
+        assert!(arrived == sent, "the stream is what was written");
+        assert!(largest > usize::from(mtu) - 100, "full segments came");
+        // It ends at once, without last words that it would repeat.
+        let abruptly = libc::linger { l_onoff: 1, l_linger: 0 };
+        setsockopt(&stream.join().unwrap(), Linger, &abruptly).unwrap();
+    }
+}
+
+fn runs_of_datagrams_reach_the_kernels_sockets() {
+    let pair = Pair::new(1500);
+    let mut socket = pair.open();
+    let receiver = UdpSocket::bind("10.8.0.1:4791").unwrap();
+    receiver.set_read_timeout(SOON).unwrap();
+    for merges in [true, false] {
+        socket.merge_datagrams(merges);
+        for number in 0..20_u16 {
+            assert!(socket.send(&datagram(number, &[number as u8; 700])).unwrap());
+        }
+        assert!(socket.flush().unwrap());
+        let mut buffer = [0; 2000];
+        for number in 0..20 {
+            assert_eq!(receiver.recv(&mut buffer).unwrap(), 700);
+            assert_eq!(buffer[..700], [number; 700]);
+        }
+    }
+    assert_eq!(socket.losses(), PacketLosses::default());
+}
+
+/// A TAP device takes no superframe: the kernel cuts them.
+fn runs_leave_as_the_same_datagrams_where_no_superframe_can_go() {
+    let pair = Pair::new(1500);
+    let mut socket = pair.open();
+    let mut tap = Tap::open("cable").unwrap();
+    tap.bring_up().unwrap();
+    run("ip link add bridge type bridge");
+    run("ip link set bridge up");
+    for port in ["kernel", "cable"] {
+        run(&format!("ip link set {port} master bridge"));
+    }
+    // The bridge's ports listen only for so long in the standard's spanning tree, which is off: they forward at once.
+    let mut frames: Vec<_> = (0..9).map(|n| datagram(65_000 + n, &[n as u8; 1000])).collect();
+    // To somebody behind the other port.
+    frames.iter_mut().for_each(|frame| frame[5] = 7);
+    for frame in &frames {
+        assert!(socket.send(frame).unwrap());
+    }
+    assert!(socket.flush().unwrap());
+    let mut poller = Poller::new().unwrap();
+    let mut buffer = vec![0; FRAME_CAPACITY];
+    let mut arrived = Vec::new();
+    while arrived.len() < frames.len() {
+        while let Some(length) = tap.receive(&mut buffer).unwrap() {
+            if is_udp(&buffer[..length]) && buffer[36..38] == [0x12, 0xb7] {
+                assert!(checksum_is_right(&buffer[..length]));
+                buffer[40..42].fill(0);
+                arrived.push(buffer[..length].to_vec());
+            }
+        }
+        assert!(poller.wait(&tap, Interest::Read, SOON).unwrap().readable, "{} arrived", arrived.len());
+    }
+    assert!(arrived == frames, "they differ in more than UDP's checksum");
+    run("ip link delete bridge");
+}
+
+fn a_tag_is_in_the_bytes_again() {
+    let pair = Pair::new(1500);
+    let mut socket = pair.open();
+    let mut peer = PacketSocket::open("kernel", [2, 0, 0, 0, 0, 3]).unwrap();
+    for tag in [[0x81, 0x00, 0x60, 0x05], [0x88, 0xa8, 0x0f, 0xff], [0x81, 0x00, 0xe0, 0x00]] {
+        let mut frame = datagram(7, &payload(100));
+        frame[..6].copy_from_slice(&OURS);
+        frame.splice(12..12, tag);
+        assert!(peer.send(&frame).unwrap() && peer.flush().unwrap());
+        assert_eq!(next_frame(&mut socket, |frame| frame[12] != 0x86), frame, "{tag:02x?}");
+    }
+    // Two tags: the kernel takes the outer one out.
+    let mut frame = datagram(8, &payload(1472));
+    frame[..6].copy_from_slice(&OURS);
+    frame.splice(12..12, [0x88, 0xa8, 0, 1, 0x81, 0, 0, 2]);
+    assert!(peer.send(&frame).unwrap() && peer.flush().unwrap());
+    assert_eq!(peer.losses().refused, 1, "two tags are longer than the MTU allows");
+    frame.truncate(1500);
+    assert!(peer.send(&frame).unwrap() && peer.flush().unwrap());
+    assert_eq!(next_frame(&mut socket, |frame| frame[12] != 0x86), frame);
+}
+
+fn only_frames_for_the_host_and_for_groups_arrive() {
+    let pair = Pair::new(1500);
+    let mut socket = pair.open();
+    let mut peer = PacketSocket::open("kernel", [2, 0, 0, 0, 0, 3]).unwrap();
+    let own_mac = socket.kernel_mac();
+    let others = [own_mac, [2, 0, 0, 0, 0, 3], [2, 0, 0, 0, 1, 2], [0x12, 0, 0, 0, 0, 2]];
+    let wanted = [OURS, [0xff; 6], [0x01, 0, 0x5e, 1, 2, 3], [0x33, 0x33, 0, 0, 0, 9]];
+    for to in others.into_iter().chain(wanted) {
+        assert!(peer.send(&frame_to(to)).unwrap());
+    }
+    // What we send ourselves does not come back, to whomever it is.
+    for to in [OURS, [0xff; 6]] {
+        let mut frame = frame_to(to);
+        frame[20] = 1;
+        assert!(socket.send(&frame).unwrap());
+    }
+    assert!(peer.flush().unwrap() && socket.flush().unwrap());
+    for to in wanted {
+        assert_eq!(next_frame(&mut socket, |frame| frame[12..14] == [0x89, 0x15]), frame_to(to));
+    }
+    assert!(peer.send(&frame_to(OURS)).unwrap() && peer.flush().unwrap());
+    assert_eq!(
+        next_frame(&mut socket, |frame| frame[12..14] == [0x89, 0x15]),
+        frame_to(OURS),
+        "nothing between"
+    );
+}
+
+fn jumbo_frames_cross_and_longer_ones_are_lost_and_counted() {
+    let pair = Pair::new(9000);
+    let mut socket = pair.open();
+    assert_eq!((socket.mtu().unwrap(), socket.is_up().unwrap()), (9000, true));
+    let receiver = UdpSocket::bind("10.8.0.1:4791").unwrap();
+    receiver.set_read_timeout(SOON).unwrap();
+    for length in [8972, 9000, 70_000, 1] {
+        let mut frame = datagram(1, &payload(length.min(60_000)));
+        frame.resize(42 + length, 0);
+        assert!(socket.send(&frame).unwrap() && socket.flush().unwrap());
+    }
+    let mut buffer = [0; 10_000];
+    assert_eq!(receiver.recv(&mut buffer).unwrap(), 8972);
+    assert_eq!(buffer[..8972], payload(8972));
+    assert_eq!(receiver.recv(&mut buffer).unwrap(), 1);
+    assert_eq!(socket.losses(), PacketLosses { refused: 2, unusable: 0 });
+}
+
+fn a_full_queue_refuses_and_the_poller_says_when_it_takes_again() {
+    let pair = Pair::new(1500);
+    let mut socket = pair.open();
+    let mut peer = PacketSocket::open("kernel", [2, 0, 0, 0, 0, 3]).unwrap();
+    run("tc qdisc add dev ours root tbf rate 20mbit burst 10kb limit 100mb");
+    let numbered = |number: u32| {
+        let mut frame = frame_to([2, 0, 0, 0, 0, 3]);
+        frame.extend(number.to_be_bytes());
+        frame.resize(1200, 0);
+        frame
+    };
+    let mut taken = 0;
+    while socket.send(&numbered(taken)).unwrap() {
+        taken += 1;
+        assert!(taken < 100_000, "it takes everything");
+    }
+    let mut poller = Poller::new().unwrap();
+    loop {
+        let ready = poller.wait(&socket, Interest::ReadOrWrite, SOON).unwrap();
+        assert!(ready.readable || ready.writable, "never again");
+        if ready.writable && socket.flush().unwrap() {
+            break;
+        }
+        while socket.next_frame().unwrap().is_some() {}
+    }
+    assert!(socket.send(&numbered(taken)).unwrap() && socket.flush().unwrap());
+    for number in 0..=taken {
+        assert_eq!(next_frame(&mut peer, |frame| frame[12..14] == [0x89, 0x15]), numbered(number));
+    }
+    assert_eq!(socket.losses(), PacketLosses::default());
+}
+
+fn a_link_that_goes_down_is_told_once_and_serves_again_when_it_is_up() {
+    let pair = Pair::new(1500);
+    let mut socket = pair.open();
+    let mut peer = PacketSocket::open("kernel", [2, 0, 0, 0, 0, 3]).unwrap();
+    run("ip link set ours down");
+    assert!(!socket.is_up().unwrap());
+    let mut poller = Poller::new().unwrap();
+    let error = loop {
+        assert!(poller.wait(&socket, Interest::Read, SOON).unwrap().readable, "nobody says that it is down");
+        if let Err(error) = socket.next_frame() {
+            break error;
+        }
+    };
+    assert!(matches!(&error, NetError::Down { device } if device == "ours"), "{error}");
+    assert_eq!(error.to_string(), "device ours is down: `ip link set ours up`");
+    assert_eq!(socket.next_frame().unwrap(), None);
+    for _ in 0..3 {
+        assert!(socket.send(&frame_to(KERNEL)).unwrap());
+        let error = socket.flush().unwrap_err();
+        assert!(matches!(&error, NetError::Down { .. }), "{error}");
+        assert!(socket.flush().unwrap(), "what waited is lost");
+    }
+    run("ip link set ours up");
+    assert!(socket.is_up().unwrap());
+    assert!(socket.send(&frame_to([2, 0, 0, 0, 0, 3])).unwrap() && socket.flush().unwrap());
+    let is_ours = |frame: &[u8]| frame[12..14] == [0x89, 0x15];
+    assert_eq!(next_frame(&mut peer, is_ours), frame_to([2, 0, 0, 0, 0, 3]));
+    assert!(peer.send(&frame_to(OURS)).unwrap() && peer.flush().unwrap());
+    assert_eq!(next_frame(&mut socket, is_ours), frame_to(OURS));
+}
+
+fn a_deleted_interface_ends_the_wait_and_is_named() {
+    let pair = Pair::new(1500);
+    let mut socket = pair.open();
+    run("ip link delete ours");
+    // One that comes later and has the name is another one.
+    let other = Pair::new(1500);
+    let mut poller = Poller::new().unwrap();
+    let error = loop {
+        assert!(poller.wait(&socket, Interest::Read, SOON).unwrap().readable, "nobody says that it is gone");
+        if let Err(error) = socket.next_frame() {
+            break error;
+        }
+    };
+    let is_gone = |error: &NetError| matches!(error, NetError::Gone { device } if device == "ours");
+    assert!(is_gone(&error), "{error}");
+    assert!(socket.send(&frame_to(KERNEL)).unwrap());
+    assert!(is_gone(&socket.flush().unwrap_err()));
+    assert!(is_gone(&socket.mtu().unwrap_err()));
+    assert!(is_gone(&socket.is_up().unwrap_err()));
+    drop((other, pair));
+}
+
+/// The last one: it gives all rights away.
+fn what_cannot_be_opened_says_why() {
+    let pair = Pair::new(1500);
+    let mac = pair.open().kernel_mac();
+    run("ip tuntap add mode tun name layer3");
+    let error = PacketSocket::open("a/b", OURS).unwrap_err();
+    assert!(matches!(&error, NetError::BadName { .. }), "{error}");
+    let error = PacketSocket::open("nowhere", OURS).unwrap_err();
+    assert!(matches!(&error, NetError::NoSuchDevice { device } if device == "nowhere"), "{error}");
+    let error = PacketSocket::open("layer3", OURS).unwrap_err();
+    assert!(matches!(&error, NetError::NotEthernet { device } if device == "layer3"), "{error}");
+    let error = PacketSocket::open("ours", mac).unwrap_err();
+    assert!(matches!(&error, NetError::KernelsMac { device } if device == "ours"), "{error}");
+    run("ip link set ours down");
+    let mut down = pair.open();
+    assert!(!down.is_up().unwrap());
+    assert!(down.send(&frame_to(KERNEL)).unwrap());
+    assert!(matches!(down.flush().unwrap_err(), NetError::Down { .. }));
+    assert!(matches!(down.send(&[0; 13]).unwrap_err(), NetError::FrameTooShort { length: 13, .. }));
+    let none = rustix::thread::CapabilitySet::empty();
+    let nothing = rustix::thread::CapabilitySets { effective: none, permitted: none, inheritable: none };
+    rustix::thread::set_capabilities(None, nothing).unwrap();
+    let error = PacketSocket::open("ours", OURS).unwrap_err();
+    assert!(matches!(&error, NetError::NoRawSockets { .. }), "{error}");
+    assert!(error.to_string().contains("ours"), "{error}");
+}

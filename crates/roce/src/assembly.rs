@@ -88,7 +88,7 @@ impl Assembly {
         packet: &Packet<'_>,
         request: &Request,
         landing: &Landing,
-        owner: &Owner<'_>,
+        owner: &mut Owner<'_>,
     ) -> Result<Progress, Fault> {
         self.check_order(request)?;
         checks::check_enabled(request, &packet.body, owner.settings)?;
@@ -108,7 +108,7 @@ impl Assembly {
         packet: &Packet<'_>,
         position: Position,
         landing: &Landing,
-        owner: &Owner<'_>,
+        owner: &mut Owner<'_>,
     ) -> Result<Progress, Fault> {
         let placed = match self.message {
             Some(Message::Send { placed }) => placed,
@@ -136,6 +136,7 @@ impl Assembly {
             Completion { invalidated, ..completion(CompletionKind::Receive, packet, placed, owner) };
         self.message = None;
         self.receives.end(context, completion);
+        owner.counters.rdma_recvs += 1;
         Ok(Progress::Ended)
     }
 
@@ -145,7 +146,7 @@ impl Assembly {
         packet: &Packet<'_>,
         position: Position,
         landing: &Landing,
-        owner: &Owner<'_>,
+        owner: &mut Owner<'_>,
     ) -> Result<Progress, Fault> {
         let (address, key, left, length) = match (packet.body, self.message) {
             (Body::WriteFirst(reth) | Body::WriteOnly(reth) | Body::WriteOnlyImm(reth, _), _) => {
@@ -172,6 +173,7 @@ impl Assembly {
             self.receives.take(context, landing);
             let kind = CompletionKind::ReceiveRdmaWithImmediate;
             self.receives.end(context, completion(kind, packet, length, owner));
+            owner.counters.rdma_recvs += 1;
         }
         Ok(Progress::Ended)
     }

@@ -56,8 +56,9 @@ impl Discard {
     ];
 }
 
-/// Counts of an endpoint. Names that Linux' rxe has too mean the same there; those that begin with `np_` (notification
-/// point) and `rp_` (reaction point) are of NVIDIA's drivers.
+/// Counts of an endpoint. Names that Linux' rxe has too mean the same there, as far as its documentation and its captures
+/// tell; what is taken from the name alone says so. Those that begin with `np_` (notification point) and `rp_` (reaction
+/// point) are of NVIDIA's drivers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets sent.
@@ -88,6 +89,19 @@ pub struct Counters {
     pub retry_exceeded_err: u64,
     /// Requests given up since the peer was never ready.
     pub retry_rnr_exceeded_err: u64,
+    /// Times that a requester went back to the oldest packet that is not acknowledged, to send again from there; not for
+    /// RNR NAKs, which are counted as such. From the name.
+    pub completer_retry_err: u64,
+    /// Acknowledgements that were due and were left to a later one, which says it all. Counted when that one is sent. From
+    /// the name: in rxe it counts what its own tasks put off, which nothing does here.
+    pub ack_deferred: u64,
+    /// Packets that could not be sent, since the memory that their payload is in, or the way to the peer, is not there
+    /// (any more). From the name.
+    pub send_err: u64,
+    /// SENDs that are done, of all kinds. From the name.
+    pub rdma_sends: u64,
+    /// Receives that messages have used up, with the immediate data of WRITEs. From the name.
+    pub rdma_recvs: u64,
     /// Packets received with a congestion mark.
     pub np_ecn_marked_roce_packets: u64,
     /// Congestion notifications sent.

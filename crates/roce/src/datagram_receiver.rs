@@ -89,6 +89,7 @@ impl DatagramReceiver {
             ..completion
         };
         self.receives.end(context, completion);
+        owner.counters.rdma_recvs += 1;
         Ok(())
     }
 

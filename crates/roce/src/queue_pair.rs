@@ -421,8 +421,16 @@ impl QueuePair {
             counters.retransmitted_pkts += outlet.repeated;
             match outcome {
                 Ok(()) => {}
-                Err(None) => self.enter_error(context, port),
-                Err(Some(failure)) => self.fail(context, failure, port),
+                Err(None) => {
+                    counters.send_err += 1;
+                    self.enter_error(context, port);
+                }
+                Err(Some(failure)) => {
+                    // Local work that fails was no packet.
+                    counters.send_err +=
+                        u64::from(self.settings.kind == QueuePairType::Ud || failure.is_of_memory());
+                    self.fail(context, failure, port);
+                }
             }
             if self.state == State::Sqd {
                 self.notice_drained(port);

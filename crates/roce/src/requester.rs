@@ -59,6 +59,13 @@ struct Cursor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failure(pub(crate) CompletionStatus);
 
+impl Failure {
+    /// Whether the request's own memory could not be reached.
+    pub(crate) fn is_of_memory(self) -> bool {
+        self.0 == CompletionStatus::LocalProtectionError
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Requester {
     queue: SendQueue,
@@ -315,6 +322,7 @@ impl Requester {
             owner.counters.retry_exceeded_err += 1;
             return Err(Failure(CompletionStatus::RetryExceeded));
         }
+        owner.counters.completer_retry_err += u64::from(cause != RetryCause::RnrNak);
         if owner.settings.report_retries {
             owner.event(Event::Retry { queue_pair: owner.number, psn: self.unacknowledged, cause });
         }

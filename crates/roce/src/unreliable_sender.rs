@@ -4,7 +4,7 @@
 //! Nothing is ever sent again and nothing is awaited, so there are no timers. An error of a request stops the queue
 //! (the queue pair goes to SQE); requests before it are done, those behind it are flushed.
 
-use rdmalab_verbs::{Access, CompletionStatus, Context, PostError, SendQueue, SendRequest, Target};
+use rdmalab_verbs::{Access, CompletionKind, CompletionStatus, Context, PostError, SendQueue, SendRequest, Target};
 use rdmalab_wire::{Bth, Deth, NetworkHeader, Psn, QKey, Qpn, Transport};
 
 use crate::outlet::Outlet;
@@ -71,6 +71,7 @@ impl UnreliableSender {
                 .check_local(settings.protection_domain, elements, Access::empty())
                 .map_err(|_| CompletionStatus::LocalProtectionError)?;
         }
+        let is_send = work.operation.completion_kind() == CompletionKind::Send;
         let packets = segment::packets(work, settings.mtu);
         let segment = segment::segment(work, settings.mtu, self.sent, packets);
         match work.target {
@@ -100,6 +101,7 @@ impl UnreliableSender {
         self.psn = self.psn.next();
         self.sent += 1;
         if segment.last {
+            owner.counters.rdma_sends += u64::from(is_send);
             self.end(context, owner.number, settings, CompletionStatus::Success);
         }
         Ok(())

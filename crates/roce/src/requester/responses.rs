@@ -4,7 +4,7 @@
 //! atomic only when its own response is there. An answer beyond a READ or atomic that still lacks a response therefore
 //! shows that the response was lost (an implied NAK), and nothing behind it may complete.
 
-use rdmalab_verbs::{CompletionStatus, Context, Operation};
+use rdmalab_verbs::{CompletionKind, CompletionStatus, Context, Operation};
 use rdmalab_wire::{Aeth, Body, NakCode, Packet, Psn, Syndrome, rnr_timer_nanoseconds};
 
 use super::{Failure, Requester};
@@ -94,6 +94,7 @@ impl Requester {
                 self.unacknowledged = end;
                 break Advance::Done;
             }
+            owner.counters.rdma_sends += u64::from(work.operation.completion_kind() == CompletionKind::Send);
             self.complete(context, owner.number, owner.settings, CompletionStatus::Success);
         };
         if self.unacknowledged != before {

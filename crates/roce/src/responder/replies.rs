@@ -71,6 +71,8 @@ pub(super) struct Replies {
     capacity: usize,
     /// READs and atomics in it that are not replays.
     reads: u8,
+    /// Acknowledgements that later ones took the place of, since the last packet was sent.
+    deferred: u32,
 }
 
 impl Replies {
@@ -99,7 +101,7 @@ impl Replies {
 
     pub(super) fn clear(&mut self) {
         self.queue.clear();
-        self.reads = 0;
+        (self.reads, self.deferred) = (0, 0);
     }
 
     /// Adds an acknowledgement or NAK; `false` if there is no room. A later one replaces a positive one or an RNR NAK just
@@ -118,6 +120,7 @@ impl Replies {
             if matches!(syndrome, Syndrome::RnrNak { .. }) && later.distance(*psn) < 0 {
                 return true;
             }
+            self.deferred = self.deferred.wrapping_add(u32::from(matches!(syndrome, Syndrome::Ack { .. })));
             (*psn, *msn, *syndrome) = (later, later_msn, later_syndrome);
             return true;
         }
@@ -183,6 +186,7 @@ impl Replies {
         let bth = |psn| settings.bth(psn);
         let transport = &settings.response_transport;
         let ack = |msn| Aeth { syndrome: Syndrome::Ack { credits }, msn };
+        owner.counters.ack_deferred += u64::from(core::mem::take(&mut self.deferred));
         let Some(reply) = self.queue.front_mut() else { return Ok(()) };
         let sent = match reply {
             Reply::Acknowledge { psn, msn, syndrome } => {

@@ -12,7 +12,6 @@
 //! that was posted first; what a lost message did not use stays.
 //! Rule: uc-ud-sender-never-waits: a request over an unreliable service is done when its last packet has gone, once
 //! and in order, whatever becomes of it.
-//! Rule: qp-inline-bytes-are-copied: bytes that come with a request may change as soon as it is posted.
 //! Rule: mw-stale-key-is-refused: a request through a key that is not bound any more ends with a remote access error.
 
 mod arguments;

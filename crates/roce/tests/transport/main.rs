@@ -1,6 +1,7 @@
 //! The transports, tested from outside: scripted exchanges.
 
 mod congestion;
+mod counters;
 mod creation;
 mod events;
 mod headers;

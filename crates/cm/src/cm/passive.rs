@@ -177,10 +177,15 @@ impl Cm {
         };
         if !connection.is_addressed(&route, rtu.local_communication_id) {
             self.counters.mismatched += 1;
-        } else if connection.state == State::ReplySent {
-            self.established(id, EstablishedBy::ReadyToUse(rtu.private_data.to_vec()));
-        } else {
-            self.counters.unexpected += 1;
+            return;
+        }
+        match connection.state {
+            State::ReplySent => {
+                self.established(id, EstablishedBy::ReadyToUse(rtu.private_data.to_vec()));
+            }
+            // The caller may not have heard that we have taken back what we said.
+            State::Rejected => self.repeat_last(id),
+            _ => self.counters.unexpected += 1,
         }
     }
 

@@ -9,6 +9,7 @@ mod craft;
 mod demo;
 mod discards;
 mod dump;
+mod link;
 mod outcome;
 mod pingpong;
 mod profile;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use rdmalab_device::{
     Access, Adapter, AdapterConfig, Attributes, Capabilities, CompletionStatus, HeapMemory, HostAddress,
-    Memory, Network, NetworkConfig, Operation, Path, PathMtu, Psn, Qpn, QueuePairConfig, QueuePairType, RKey,
-    RemoteAddress, SendFlags, SendRequest, Sge, State,
+    Memory, Network, NetworkConfig, Operation, Path, PathMtu, Port, Psn, Qpn, QueuePairConfig, QueuePairType,
+    RKey, RemoteAddress, SendFlags, SendRequest, Sge, State,
 };
 use rdmalab_sim::rule::{lose, only};
 use rdmalab_sim::{End, Frame, LinkConfig, PerEnd, Probability, RuleSet, Seed};
@@ -25,7 +25,7 @@ struct Side {
 }
 
 fn open(adapter: &mut Adapter) -> Result<Side, Box<dyn std::error::Error>> {
-    let Adapter { context, endpoint, .. } = adapter;
+    let Port { context, endpoint, .. } = &mut adapter.port;
     let domain = context.allocate_protection_domain()?;
     let completions = context.create_completion_queue(16)?;
     let memory = Arc::new(HeapMemory::new(LENGTH));
@@ -70,7 +70,7 @@ fn connect(
         },
     ];
     for step in &steps {
-        adapter.endpoint.modify(&mut adapter.context, side.queue_pair, step)?;
+        adapter.port.modify(side.queue_pair, step)?;
     }
     Ok(())
 }
@@ -108,13 +108,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             flags: SendFlags::SIGNALED,
             ..SendRequest::default()
         };
-        adapter.endpoint.post_send(&mut adapter.context, a.queue_pair, &request)?;
+        adapter.port.post_send(a.queue_pair, &request)?;
     }
 
     let mut lost = 0;
     while network.step(u64::MAX, |passage| lost += u32::from(passage.report.is_lost())) {}
 
-    while let Some(completion) = network.adapter(End::A).context.poll_completion(a.completions) {
+    while let Some(completion) = network.adapter(End::A).port.context.poll_completion(a.completions) {
         println!("request {} ended with {}", completion.id, completion.status);
         assert_eq!(completion.status, CompletionStatus::Success);
     }

@@ -1,18 +1,16 @@
-//! The device itself: an emulated host, the transport behind it, and the application's tables. Sans-IO.
+//! The device itself: an emulated host with a port in it. Sans-IO, frames in and out.
 
 use std::net::IpAddr;
 
 use rdmalab_host::{ConfigError, HEADROOM, Handled, Host, HostAddress, HostConfig, Sent};
-use rdmalab_roce::{Batch, CongestionControl, Endpoint, EndpointConfig, Profile};
-use rdmalab_verbs::Context;
+use rdmalab_roce::{CongestionControl, EndpointConfig, Profile};
 use rdmalab_wire::{EthernetAddress, PKey, PathMtu};
 
 use crate::event::DeviceEvent;
+use crate::port::Port;
 
-/// Packets that are built before they are handed on.
-const BATCH: usize = 32;
 /// Frames that one call of [`Adapter::transmit`] hands on at most, so that receiving gets its turn.
-const TURN: usize = 256;
+pub(crate) const TURN: usize = 256;
 
 /// RFC 8200 §5.
 const SMALLEST_IPV6_MTU: usize = 1280;
@@ -36,17 +34,9 @@ impl AdapterConfig {
     /// An adapter with these addresses on a link with this MTU (1500 or 4200, say). The MAC address is made from the
     /// first address, so that it is the same every time.
     pub fn new(addresses: Vec<HostAddress>, mtu: usize) -> Self {
-        let mac = addresses.first().map_or([2, 0, 0, 0, 0, 1], |first| match first.address {
-            IpAddr::V4(address) => {
-                let [a, b, c, d] = address.octets();
-                [2, 0, a, b, c, d]
-            }
-            IpAddr::V6(address) => {
-                let [.., a, b, c, d] = address.octets();
-                [2, 1, a, b, c, d]
-            }
-        });
-        let host = HostConfig { addresses, mtu, ..HostConfig::new(EthernetAddress(mac)) };
+        let mac =
+            addresses.first().map_or(EthernetAddress([2, 0, 0, 0, 0, 1]), |first| mac_for(first.address));
+        let host = HostConfig { addresses, mtu, ..HostConfig::new(mac) };
         Self {
             host,
             profile: Profile::RXE,
@@ -55,6 +45,20 @@ impl AdapterConfig {
             report_retries: false,
         }
     }
+}
+
+/// The MAC address that goes with an IP address, so that it is the same every time.
+pub(crate) fn mac_for(address: IpAddr) -> EthernetAddress {
+    EthernetAddress(match address {
+        IpAddr::V4(address) => {
+            let [a, b, c, d] = address.octets();
+            [2, 0, a, b, c, d]
+        }
+        IpAddr::V6(address) => {
+            let [.., a, b, c, d] = address.octets();
+            [2, 1, a, b, c, d]
+        }
+    })
 }
 
 /// How far [`Adapter::transmit`] got.
@@ -78,19 +82,14 @@ enum Waiting {
 
 /// A device: frames in, frames out.
 ///
-/// Its parts are open, because the application's calls go straight to them: objects and memory to
-/// [`context`](Self::context), queue pairs to [`endpoint`](Self::endpoint), TCP to [`host`](Self::host). Afterwards call
-/// [`transmit`](Self::transmit) for what they want to send.
+/// Its parts are open, because the application's calls go straight to them: objects, memory and queue pairs to
+/// [`port`](Self::port), TCP to [`host`](Self::host). Afterwards call [`transmit`](Self::transmit) for what they want to
+/// send.
 pub struct Adapter {
     /// The emulated host.
     pub host: Host,
-    /// The transport.
-    pub endpoint: Endpoint,
-    /// Domains, regions and windows, completion queues, shared receive queues, address handles.
-    pub context: Context,
-    batch: Batch,
-    /// Packets of the batch that were handed on.
-    handed: usize,
+    /// The transport and what it works on.
+    pub port: Port,
     control: Vec<u8>,
     waiting: Waiting,
 }
@@ -118,44 +117,37 @@ impl Adapter {
         };
         Ok(Self {
             host: Host::new(&host)?,
-            endpoint: Endpoint::new(endpoint),
-            context: Context::default(),
-            batch: Batch::new(BATCH, mtu, HEADROOM),
-            handed: 0,
+            port: Port::new(endpoint, HEADROOM),
             control: Vec::new(),
             waiting: Waiting::Nothing,
         })
     }
 
-    /// Takes the next asynchronous event out: those of the transport in their order, then those of shared queues in
-    /// theirs. Which of two of different origin came first is not known.
+    /// Takes the next asynchronous event out ([`Port::poll_event`]).
     pub fn poll_event(&mut self) -> Option<DeviceEvent> {
-        let of_queue_pair = self.endpoint.poll_event().map(DeviceEvent::QueuePair);
-        of_queue_pair.or_else(|| self.context.poll_event().map(DeviceEvent::SharedQueue))
+        self.port.poll_event()
     }
 
     /// A frame from the link.
     pub fn handle_frame(&mut self, now: u64, frame: &[u8]) {
         if let Handled::Roce(packet) = self.host.handle_frame(now, frame) {
-            self.endpoint.handle_packet(&mut self.context, now, packet);
+            self.port.handle_packet(now, packet);
         }
     }
 
     /// Does everything that is due by `now`.
     pub fn handle_timeout(&mut self, now: u64) {
         self.host.handle_timeout(now);
-        self.endpoint.handle_timeout(&mut self.context, now);
+        self.port.handle_timeout(now);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) or [`transmit`](Self::transmit) has something to do; at once, if
     /// frames wait already.
     pub fn next_timeout(&self, now: u64) -> Option<u64> {
-        let waits =
-            self.waiting != Waiting::Nothing || self.handed < self.batch.len() || self.endpoint.has_packets();
-        if waits {
+        if self.waiting != Waiting::Nothing {
             return Some(now);
         }
-        [self.host.next_timeout(now), self.endpoint.next_timeout()].into_iter().flatten().min()
+        [self.host.next_timeout(now), self.port.next_timeout(now)].into_iter().flatten().min()
     }
 
     /// Hands frames to `link` until there are no more or it returns `false`, which means that it did not take the
@@ -177,28 +169,19 @@ impl Adapter {
                 self.waiting = Waiting::Nothing;
                 left -= 1;
             }
-            if let Some(frame) = self.batch.with_headroom(self.handed) {
+            if let Some(frame) = self.port.packet() {
                 match self.host.send_roce(now, frame) {
                     Sent::Ready if !link(frame)? => return Ok(Progress::Blocked),
-                    Sent::Ours => {
-                        if let Some(packet) = frame.get(HEADROOM..) {
-                            self.endpoint.handle_packet(&mut self.context, now, packet);
-                        }
-                    }
+                    Sent::Ours => self.port.loop_back(now),
                     // What is held comes out of the host later; what is dropped the transport sends again.
                     Sent::Ready | Sent::Held | Sent::Dropped(_) => {}
                 }
-                self.handed += 1;
+                self.port.pass();
                 left -= 1;
             } else if self.host.poll_frame(now, &mut self.control) {
                 self.waiting = Waiting::Control;
-            } else {
-                self.batch.clear();
-                self.handed = 0;
-                self.endpoint.poll(&mut self.context, now, &mut self.batch);
-                if self.batch.is_empty() {
-                    return Ok(Progress::Done);
-                }
+            } else if !self.port.fill(now) {
+                return Ok(Progress::Done);
             }
         }
     }

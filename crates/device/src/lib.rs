@@ -1,7 +1,7 @@
 //! An RDMA device without hardware.
 //!
-//! * [`Adapter`] is the device itself, sans-IO: an emulated host with its address, the RoCE transport behind it, and
-//!   the tables of an application. Frames in, frames out, time handed in.
+//! * [`Port`] is the RoCE transport with the tables of an application, sans-IO: IP packets in and out, time handed in.
+//! * [`Adapter`] is the device itself, sans-IO: an emulated host with its address and a port in it. Frames in, frames out.
 //! * [`Network`] joins two adapters by a simulated link and runs them in virtual time. Same seed, same frames.
 //! * [`Device`] runs one adapter in a thread of its own over a live back end, and gives out handles that any thread may
 //!   use: [`ProtectionDomain`], [`MemoryRegion`], [`MemoryWindow`], [`FastRegion`], [`CompletionQueue`], [`QueuePair`],
@@ -10,13 +10,14 @@
 //!
 //! # Limits
 //!
-//! Live back ends: TAP devices. Connections are set up by the application (`modify`), as many test programs do it; there
+//! Live back ends: TAP devices, interfaces shared with the kernel, UDP sockets, a cable in memory. Connections are set up by the application (`modify`), as many test programs do it; there
 //! is no connection manager yet.
 #![forbid(unsafe_code)]
 
 mod adapter;
 mod event;
 mod network;
+mod port;
 mod recorder;
 
 #[cfg(feature = "net")]
@@ -25,13 +26,14 @@ mod live;
 pub use adapter::{Adapter, AdapterConfig, Progress};
 pub use event::DeviceEvent;
 pub use network::{Network, NetworkConfig, Passage};
+pub use port::Port;
 pub use recorder::{RecordError, Recorder};
 
 #[cfg(feature = "net")]
 pub use live::{
-    AddressHandle, CompletionQueue, Device, DeviceError, FastRegion, Listener, MemoryRegion, MemoryWindow,
-    ProtectionDomain, QueuePair, QueuePairOptions, SharedReceiveQueue, SharedReceiveQueueOptions, Stream,
-    TapConfig, XrcDomain,
+    AddressHandle, CompletionQueue, Device, DeviceConfig, DeviceError, FastRegion, Listener, MemoryRegion,
+    MemoryWindow, ProtectionDomain, QueuePair, QueuePairOptions, SharedReceiveQueue,
+    SharedReceiveQueueOptions, Stream, XrcDomain,
 };
 
 pub use rdmalab_host::{ConfigError, HostAddress, HostConfig};

@@ -1,6 +1,6 @@
-//! A device that runs: one thread drives the adapter over a TAP device, and handles reach it from any thread.
+//! A device that runs: one thread drives a port over a back end, and handles reach it from any thread.
 //!
-//! The adapter stands behind one lock. The engine thread takes it for the time of one batch of frames, a call of a handle
+//! The port stands behind one lock. The engine thread takes it for the time of one batch of frames, a call of a handle
 //! for as long as it takes to queue a request or take a completion; nobody holds it while waiting for the network.
 //!
 //! Handles may be dropped in any order, also behind the device. Dropping one ends what it stands for, unless something
@@ -9,32 +9,40 @@
 //! domains.
 
 mod address_handle;
+mod cable;
 mod completion_queue;
 mod device;
 mod engine;
 mod error;
 mod fast_region;
+mod frame_device;
 mod memory_region;
 mod memory_window;
+mod node;
 mod protection_domain;
 mod queue_pair;
 mod shared_receive_queue;
+mod sockets;
 mod stream;
 mod wire;
 mod xrc_domain;
 
+use std::net::IpAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rdmalab_host::Host;
 use rdmalab_net::Waker;
 use rdmalab_sim::Counts;
 use rdmalab_wire::RKey;
 
-use crate::adapter::Adapter;
+use crate::port::Port;
+use node::Node;
+
 
 pub use address_handle::AddressHandle;
 pub use completion_queue::CompletionQueue;
-pub use device::{Device, TapConfig};
+pub use device::{Device, DeviceConfig};
 pub use error::DeviceError;
 pub use fast_region::FastRegion;
 pub use memory_region::MemoryRegion;
@@ -54,12 +62,18 @@ struct Shared {
 }
 
 struct Inner {
-    adapter: Adapter,
+    node: Node,
     /// Why the engine stopped by itself.
     failure: Option<DeviceError>,
     stop: bool,
     /// What the rules on the link did to frames that we sent.
     rule_counts: Counts,
+}
+
+impl Inner {
+    fn port(&mut self) -> &mut Port {
+        self.node.port()
+    }
 }
 
 /// Objects of different devices are numbered alike and must not be mixed up.
@@ -70,32 +84,78 @@ fn same_device(one: &Arc<Shared>, other: &Arc<Shared>) -> Result<(), DeviceError
 impl Shared {
     /// The present key of a window or fast region that is there, by any key that it had.
     fn present_key(&self, key: RKey) -> RKey {
-        self.lock().adapter.context.present_key(key).unwrap_or(key)
+        self.lock().port().context.present_key(key).unwrap_or(key)
     }
 
-    /// The adapter, for a short time.
+    /// The state, for a short time.
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // No code of ours panics while it holds the lock in a way that leaves the adapter half changed.
+        // No code of ours panics while it holds the lock in a way that leaves it half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with the adapter and lets the engine send what follows from it.
-    fn with<T>(&self, act: impl FnOnce(&mut Adapter) -> T) -> T {
-        let done = act(&mut self.lock().adapter);
+    /// Does something with the port and lets the engine send what follows from it.
+    fn with<T>(&self, act: impl FnOnce(&mut Port) -> T) -> T {
+        let done = act(self.lock().port());
         self.waker.wake();
         done
     }
 
+    /// Does something with the emulated host and lets the engine send what follows from it.
+    fn with_host<T, E>(&self, act: impl FnOnce(&mut Host) -> Result<T, E>) -> Result<T, DeviceError>
+    where
+        DeviceError: From<E>,
+    {
+        let mut inner = self.lock();
+        let done = act(inner.node.host().ok_or(DeviceError::NoHost)?)?;
+        drop(inner);
+        self.waker.wake();
+        Ok(done)
+    }
+
+    /// As [`with_host`](Self::with_host), for what has no outcome.
+    fn tell_host(&self, act: impl FnOnce(&mut Host)) {
+        if let Some(host) = self.lock().node.host() {
+            act(host);
+        }
+        self.waker.wake();
+    }
+
+    /// The address, where it is the kernel's and there is no emulated host.
+    fn kernels_address(&self) -> Option<IpAddr> {
+        match &self.lock().node {
+            Node::Host(_) => None,
+            Node::Port(_, address) => Some(*address),
+        }
+    }
+
+    /// As [`wait`](Self::wait), for the emulated host.
+    fn wait_for_host<T>(
+        &self,
+        timeout: Option<Duration>,
+        mut ready: impl FnMut(&mut Host) -> Option<T>,
+    ) -> Result<Option<T>, DeviceError> {
+        self.wait_for_node(timeout, |node| node.host().and_then(&mut ready))
+    }
+
     /// Waits until `ready` gives something, the device fails, or the time is up (`Ok(None)`).
     fn wait<T>(
-        self: &Arc<Self>,
+        &self,
         timeout: Option<Duration>,
-        mut ready: impl FnMut(&mut Adapter) -> Option<T>,
+        mut ready: impl FnMut(&mut Port) -> Option<T>,
+    ) -> Result<Option<T>, DeviceError> {
+        self.wait_for_node(timeout, |node| ready(node.port()))
+    }
+
+    /// As [`wait`](Self::wait), for what else there is than the port.
+    fn wait_for_node<T>(
+        &self,
+        timeout: Option<Duration>,
+        mut ready: impl FnMut(&mut Node) -> Option<T>,
     ) -> Result<Option<T>, DeviceError> {
         let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut inner = self.lock();
         loop {
-            if let Some(found) = ready(&mut inner.adapter) {
+            if let Some(found) = ready(&mut inner.node) {
                 return Ok(Some(found));
             }
             if let Some(failure) = &inner.failure {

@@ -5,7 +5,7 @@ use rdmalab_device::{Adapter, AdapterConfig, HostAddress};
 fn addresses(configured: &[&str], mtu: usize) -> (Vec<String>, Vec<String>) {
     let configured = configured.iter().map(|text| text.parse::<HostAddress>().unwrap()).collect();
     let adapter = Adapter::new(&AdapterConfig::new(configured, mtu)).unwrap();
-    let gids = adapter.endpoint.config().addresses.iter().map(ToString::to_string).collect();
+    let gids = adapter.port.endpoint.config().addresses.iter().map(ToString::to_string).collect();
     let host = adapter.host.addresses().iter().map(|own| own.address.to_string()).collect();
     (gids, host)
 }

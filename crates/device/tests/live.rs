@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use rdmalab_device::{
     Access, Attributes, Completion, CompletionKind, CompletionQueue, CompletionStatus, ContextEvent, Device,
-    DeviceError, DeviceEvent, Discard, Event, HostAddress, MulticastError, Operation, PKey, Path, PathMtu,
-    PostError, Profile, ProtectionDomain, Psn, QKey, Qpn, QueuePair, QueuePairOptions, QueuePairType,
-    ReceiveRequest, SendFlags, SendRequest, SharedReceiveQueue, SharedReceiveQueueOptions, State, TapConfig,
-    WindowType,
+    DeviceConfig, DeviceError, DeviceEvent, Discard, Event, HostAddress, MulticastError, Operation, PKey,
+    Path, PathMtu, PostError, Profile, ProtectionDomain, Psn, QKey, Qpn, QueuePair, QueuePairOptions,
+    QueuePairType, ReceiveRequest, SendFlags, SendRequest, SharedReceiveQueue, SharedReceiveQueueOptions,
+    State, WindowType,
 };
 
 /// Set in the process that runs inside the namespace.
@@ -80,12 +80,12 @@ fn inside_a_fresh_namespace() {
 
 fn open() -> Device {
     let address: HostAddress = format!("{OURS}/24").parse().unwrap();
-    let config = TapConfig {
+    let config = DeviceConfig {
         profile: Profile::SPEC,
         partition_keys: vec![PKey::DEFAULT, PKey::new(0x8001)],
-        ..TapConfig::new("rdmalab0", vec![address])
+        ..DeviceConfig::new(vec![address])
     };
-    Device::open_tap(config).unwrap()
+    Device::open_tap("rdmalab0", config).unwrap()
 }
 
 fn path() -> Path {
@@ -322,7 +322,7 @@ fn objects_of_another_device_are_refused() {
     let device = open();
     let domain = device.protection_domain().unwrap();
     let address: HostAddress = "10.8.1.2/24".parse().unwrap();
-    let other = Device::open_tap(TapConfig::new("rdmalab1", vec![address])).unwrap();
+    let other = Device::open_tap("rdmalab1", DeviceConfig::new(vec![address])).unwrap();
     let completions = other.completion_queue(16).unwrap();
     let made = domain.queue_pair_with(&QueuePairOptions::new(QueuePairType::Rc, &completions));
     assert!(matches!(made, Err(DeviceError::OtherDevice)));

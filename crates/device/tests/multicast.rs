@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 
 use rdmalab_device::{
-    Access, Adapter, AdapterConfig, AddressHandleId, Attributes, Capabilities, CompletionQueueId, Discard,
-    HeapMemory, Network, NetworkConfig, PKey, Path, Psn, QKey, Qpn, QueuePairConfig, QueuePairType,
-    ReceiveRequest, SendRequest, Sge, State, Target,
+    Access, AdapterConfig, AddressHandleId, Attributes, Capabilities, CompletionQueueId, Discard, HeapMemory,
+    Network, NetworkConfig, PKey, Path, Port, Psn, QKey, Qpn, QueuePairConfig, QueuePairType, ReceiveRequest,
+    SendRequest, Sge, State, Target,
 };
 use rdmalab_sim::{End, LinkConfig, PerEnd, RuleSet, Seed};
 
@@ -20,7 +20,7 @@ struct Side {
 }
 
 fn side(network: &mut Network, end: End, source: IpAddr, group: IpAddr) -> Side {
-    let Adapter { context, endpoint, .. } = network.adapter(end);
+    let Port { context, endpoint, .. } = &mut network.adapter(end).port;
     let domain = context.allocate_protection_domain().unwrap();
     let completions = context.create_completion_queue(16).unwrap();
     let memory = std::sync::Arc::new(HeapMemory::new(100));
@@ -63,19 +63,19 @@ fn a_datagram_to_a_group_reaches_who_is_attached_and_no_one_else() {
         let a = side(&mut network, End::A, addresses[0].address, group);
         let b = side(&mut network, End::B, addresses[1].address, group);
         for attached in [false, true] {
-            let Adapter { context, endpoint, .. } = network.adapter(End::B);
+            let Port { context, endpoint, .. } = &mut network.adapter(End::B).port;
             let elements = [Sge { address: ADDRESS, length: 100, key: b.key }];
             let receive = ReceiveRequest { id: 9, elements: &elements };
             endpoint.post_receive(context, b.queue_pair, &receive).unwrap();
             if attached {
                 endpoint.attach_multicast(b.queue_pair, group).unwrap();
             }
-            let Adapter { context, endpoint, .. } = network.adapter(End::A);
+            let Port { context, endpoint, .. } = &mut network.adapter(End::A).port;
             let target = Target::Datagram { path: a.way, queue_pair: Qpn::MULTICAST, queue_key: KEY };
             let request = SendRequest { target, inline: Some(b"to all"), ..SendRequest::default() };
             endpoint.post_send(context, a.queue_pair, &request).unwrap();
             while network.step(1_000_000_000, |_| ()) {}
-            let Adapter { context, endpoint, .. } = network.adapter(End::B);
+            let Port { context, endpoint, .. } = &mut network.adapter(End::B).port;
             let completion = context.poll_completion(b.completions);
             assert_eq!(endpoint.counters().discarded(Discard::NoMember), 1);
             assert_eq!(completion.map(|completion| completion.id), attached.then_some(9), "{group}");

@@ -4,9 +4,9 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use rdmalab_device::{
-    Access, Adapter, AdapterConfig, Attributes, Capabilities, CompletionStatus, HeapMemory, Network,
-    NetworkConfig, Operation, Path, PathMtu, Psn, QueuePairConfig, QueuePairType, RKey, RemoteAddress,
-    SendFlags, SendRequest, Sge, State,
+    Access, AdapterConfig, Attributes, Capabilities, CompletionStatus, HeapMemory, Network, NetworkConfig,
+    Operation, Path, PathMtu, Port, Psn, QueuePairConfig, QueuePairType, RKey, RemoteAddress, SendFlags,
+    SendRequest, Sge, State,
 };
 use rdmalab_sim::{End, LinkConfig, PerEnd, RuleSet, Seed};
 
@@ -26,7 +26,7 @@ fn a_long_read_over_a_slow_link_neither_piles_up_nor_is_lost() {
     })
     .unwrap();
     let sides = [End::A, End::B].map(|end| {
-        let Adapter { context, endpoint, .. } = network.adapter(end);
+        let Port { context, endpoint, .. } = &mut network.adapter(end).port;
         let domain = context.allocate_protection_domain().unwrap();
         let queue = context.create_completion_queue(4).unwrap();
         let key = context.register(domain, ADDRESS, Arc::new(HeapMemory::new(LENGTH)), Access::FULL).unwrap();
@@ -34,7 +34,7 @@ fn a_long_read_over_a_slow_link_neither_piles_up_nor_is_lost() {
         (endpoint.create_queue_pair(context, &config).unwrap(), key, queue)
     });
     for (end, own, peer) in [(End::A, 0, 1), (End::B, 1, 0)] {
-        let Adapter { context, endpoint, .. } = network.adapter(end);
+        let Port { context, endpoint, .. } = &mut network.adapter(end).port;
         let steps = [
             Attributes {
                 state: Some(State::Init),
@@ -67,7 +67,7 @@ fn a_long_read_over_a_slow_link_neither_piles_up_nor_is_lost() {
             endpoint.modify(context, sides[own].0, step).unwrap();
         }
     }
-    let Adapter { context, endpoint, .. } = network.adapter(End::A);
+    let Port { context, endpoint, .. } = &mut network.adapter(End::A).port;
     let remote = RemoteAddress { address: ADDRESS, key: RKey::new(sides[1].1) };
     let elements = [Sge { address: ADDRESS, length: LENGTH as u32, key: sides[0].1 }];
     let operation = Operation::RdmaRead(remote);
@@ -88,7 +88,7 @@ fn a_long_read_over_a_slow_link_neither_piles_up_nor_is_lost() {
             break;
         }
     }
-    let completion = network.adapter(End::A).context.poll_completion(sides[0].2).unwrap();
+    let completion = network.adapter(End::A).port.context.poll_completion(sides[0].2).unwrap();
     assert_eq!((completion.status, completion.length), (CompletionStatus::Success, LENGTH as u32));
     assert_eq!(network.link().counts(End::B).tail_dropped, 0);
     assert!(most < 100, "{most} frames were on the link at once");

@@ -18,6 +18,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use nix::cmsg_space;
 use nix::errno::Errno;
+use nix::ifaddrs::{InterfaceAddress, getifaddrs};
+use nix::net::if_::InterfaceFlags;
 use nix::sys::socket::sockopt::{
     IpRecvTos, Ipv6RecvTClass, RcvBuf, RcvBufForce, SndBuf, SndBufForce, UdpGroSegment, UdpGsoSegment,
 };
@@ -29,6 +31,7 @@ use rustix::net::sockopt::{
 };
 
 use crate::NetError;
+use crate::packet::system;
 
 /// Pieces of one send at most (the kernel's `UDP_MAX_SEGMENTS` of old; newer ones take 128).
 pub const SEGMENTS_MAX: usize = 64;
@@ -56,6 +59,7 @@ pub struct Arrival {
 pub struct DatagramSocket {
     socket: UdpSocket,
     name: String,
+    address: IpAddr,
     cuts: bool,
     control: Vec<u8>,
 }
@@ -99,7 +103,7 @@ impl DatagramSocket {
         }
         let _ = setsockopt(&socket, UdpGroSegment, &true);
         let cuts = getsockopt(&socket, UdpGsoSegment).is_ok();
-        Ok(Self { socket, name, cuts, control: cmsg_space!(i32, i32, i32) })
+        Ok(Self { socket, name, address, cuts, control: cmsg_space!(i32, i32, i32) })
     }
 
     /// What it is called in errors.
@@ -112,6 +116,27 @@ impl DatagramSocket {
     #[must_use]
     pub fn cuts(&self) -> bool {
         self.cuts
+    }
+
+    /// The MTU of the interface that has the address, in bytes; 65,535 if it is more.
+    ///
+    /// # Errors
+    /// [`NetError::NotOurAddress`] when it has gone, or [`NetError::System`].
+    pub fn mtu(&self) -> Result<u16, NetError> {
+        let address = self.address;
+        let interfaces = getifaddrs().map_err(|error| self.failed("list the addresses", error))?;
+        let has = |interface: &InterfaceAddress| {
+            let own = interface.address.as_ref();
+            let v4 = own.and_then(|own| own.as_sockaddr_in()).map(|own| IpAddr::V4(own.ip()));
+            let v6 = || own.and_then(|own| own.as_sockaddr_in6()).map(|own| IpAddr::V6(own.ip()));
+            // All of 127.0.0.0/8 is the loopback's, but one address is listed.
+            let is_loopback = interface.flags.contains(InterfaceFlags::IFF_LOOPBACK);
+            v4.or_else(v6) == Some(address) || (address.is_loopback() && is_loopback)
+        };
+        let name = interfaces.into_iter().find(has).ok_or(NetError::NotOurAddress { address })?.interface_name;
+        let mtu = system::mtu(self.socket.as_fd(), &name)
+            .map_err(|source| NetError::System { device: name, action: "read the MTU", source })?;
+        Ok(u16::try_from(mtu.max(0)).unwrap_or(u16::MAX))
     }
 
     /// Bytes that may wait to be received, as the kernel counts them: its own overhead included.
@@ -260,6 +285,7 @@ mod tests {
     #[test]
     fn pieces_of_one_send_arrive_with_their_length_and_their_marks() {
         let (mut one, mut other) = (socket(1), socket(2));
+        assert_eq!(one.mtu().unwrap(), 65_535, "the loopback's is 65536");
         assert!(one.cuts(), "Linux has had UDP_SEGMENT since 4.18");
         let data: Vec<u8> = (0..2500u32).map(|n| n as u8).collect();
         let parts =

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use rdmalab_device::{Device, HostAddress, TapConfig};
+use rdmalab_device::{Device, HostAddress, DeviceConfig};
 use rdmalab_sim::rule::{from, lose, only};
 use rdmalab_sim::{End, Frame, Probability, RuleSet, Seed};
 use rdmalab_tests::conversation::{Wish, converse};
@@ -76,8 +76,8 @@ fn run(options: &Options) -> Result<u64, String> {
     let is_roce = |frame: &Frame<'_>| rdmalab_wire::is_roce_v2(frame.bytes);
     let rules =
         RuleSet::new(Seed::new(options.seed)).with(from(End::A, only("RoCE packets", is_roce, lose(rate))));
-    let config = TapConfig { rules: Some(rules), ..TapConfig::new(&options.tap, vec![options.ip]) };
-    let device = Device::open_tap(config).map_err(|error| error.to_string())?;
+    let config = DeviceConfig { rules: Some(rules), ..DeviceConfig::new(vec![options.ip]) };
+    let device = Device::open_tap(&options.tap, config).map_err(|error| error.to_string())?;
     let wish = Wish {
         active: !options.passive,
         operations: options.operations.clone(),

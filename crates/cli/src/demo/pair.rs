@@ -201,9 +201,9 @@ impl Pair {
                 flags: SendFlags::empty(),
                 ..request
             };
-            adapter.endpoint.post_send(&mut adapter.context, ours.queue_pair, &write).map_err(unexpected)?;
+            adapter.port.post_send(ours.queue_pair, &write).map_err(unexpected)?;
         }
-        adapter.endpoint.post_send(&mut adapter.context, ours.queue_pair, &request).map_err(unexpected)
+        adapter.port.post_send(ours.queue_pair, &request).map_err(unexpected)
     }
 
     /// Posts a receive at B.
@@ -213,8 +213,8 @@ impl Pair {
         let request = ReceiveRequest { id, elements: &elements };
         let adapter = self.network.adapter(End::B);
         match side.shared_receive_queue {
-            Some(queue) => adapter.context.post_shared_receive(queue, &request),
-            None => adapter.endpoint.post_receive(&mut adapter.context, side.queue_pair, &request),
+            Some(queue) => adapter.port.context.post_shared_receive(queue, &request),
+            None => adapter.port.post_receive(side.queue_pair, &request),
         }
         .map_err(unexpected)
     }
@@ -237,35 +237,35 @@ impl Pair {
         let request = SendRequest { operation: Operation::FastRegister(registration), ..Default::default() };
         let queue_pair = side.back.unwrap_or(side.queue_pair);
         let adapter = self.network.adapter(End::B);
-        adapter.endpoint.post_send(&mut adapter.context, queue_pair, &request).map_err(unexpected)?;
+        adapter.port.post_send(queue_pair, &request).map_err(unexpected)?;
         Ok(key)
     }
 
     /// Whether a key of B's gives access to anything.
     pub fn is_valid(&mut self, key: RKey) -> bool {
-        self.network.adapter(End::B).context.region(key.value()).is_some()
+        self.network.adapter(End::B).port.context.region(key.value()).is_some()
     }
 
     /// The next completion of a send request at A.
     pub fn poll_send(&mut self) -> Option<Completion> {
         let queue = self.sides[End::A].send_queue;
-        self.network.adapter(End::A).context.poll_completion(queue)
+        self.network.adapter(End::A).port.context.poll_completion(queue)
     }
 
     /// The next completion of a receive at B.
     pub fn poll_receive(&mut self) -> Option<Completion> {
         let queue = self.sides[End::B].receive_queue;
-        self.network.adapter(End::B).context.poll_completion(queue)
+        self.network.adapter(End::B).port.context.poll_completion(queue)
     }
 
     /// The next event of an adapter.
     pub fn poll_event(&mut self, end: End) -> Option<Event> {
-        self.network.adapter(end).endpoint.poll_event()
+        self.network.adapter(end).port.endpoint.poll_event()
     }
 
     /// What an adapter counted.
     pub fn counters(&mut self, end: End) -> rdmalab_roce::Counters {
-        *self.network.adapter(end).endpoint.counters()
+        *self.network.adapter(end).port.endpoint.counters()
     }
 }
 

@@ -53,7 +53,7 @@ fn open(
 ) -> Result<Side> {
     let contents = if end == End::A { &plan.a } else { &plan.b };
     let adapter = network.adapter(end);
-    let context = &mut adapter.context;
+    let context = &mut adapter.port.context;
     let domain = context.allocate_protection_domain().map_err(unexpected)?;
     let send_queue = context.create_completion_queue(COMPLETIONS).map_err(unexpected)?;
     let receive_queue = context.create_completion_queue(COMPLETIONS).map_err(unexpected)?;
@@ -81,10 +81,10 @@ fn open(
             _ => QueuePairType::XrcTarget,
         };
         let back_config = QueuePairConfig { kind: other, xrc_domain: of(other), ..config };
-        back = Some(adapter.endpoint.create_queue_pair(context, &back_config).map_err(unexpected)?);
+        back = Some(adapter.port.endpoint.create_queue_pair(context, &back_config).map_err(unexpected)?);
         config.xrc_domain = of(kind);
     }
-    let queue_pair = adapter.endpoint.create_queue_pair(context, &config).map_err(unexpected)?;
+    let queue_pair = adapter.port.endpoint.create_queue_pair(context, &config).map_err(unexpected)?;
     let path = Path::new(addresses[end], addresses[end.opposite()]);
     let way = match plan.transport {
         Transport::Ud => Some(context.create_address_handle(domain, path).map_err(unexpected)?),
@@ -133,7 +133,7 @@ fn connect(
     for (from, to) in [(State::Reset, State::Init), (State::Init, State::Rtr), (State::Rtr, State::Rts)] {
         let required = transition(kind, from, to).map_or(AttributeSet::empty(), |row| row.required);
         let attributes = only(&values, required, to);
-        adapter.endpoint.modify(&mut adapter.context, our_queue_pair, &attributes).map_err(unexpected)?;
+        adapter.port.modify(our_queue_pair, &attributes).map_err(unexpected)?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ pub struct AddressHandle {
 
 impl AddressHandle {
     pub(super) fn new(domain: &ProtectionDomain, path: Path) -> Result<Self, DeviceError> {
-        let id = domain.shared.lock().adapter.context.create_address_handle(domain.id, path)?;
+        let id = domain.shared.lock().port().context.create_address_handle(domain.id, path)?;
         Ok(Self { shared: Arc::clone(&domain.shared), id })
     }
 
@@ -31,6 +31,6 @@ impl AddressHandle {
 
 impl Drop for AddressHandle {
     fn drop(&mut self) {
-        let _ = self.shared.lock().adapter.context.destroy_address_handle(self.id);
+        let _ = self.shared.lock().port().context.destroy_address_handle(self.id);
     }
 }

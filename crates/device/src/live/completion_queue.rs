@@ -16,7 +16,7 @@ pub struct CompletionQueue {
 
 impl CompletionQueue {
     pub(super) fn new(shared: &Arc<Shared>, entries: u32) -> Result<Self, DeviceError> {
-        let id = shared.lock().adapter.context.create_completion_queue(entries)?;
+        let id = shared.lock().port().context.create_completion_queue(entries)?;
         Ok(Self { shared: Arc::clone(shared), id })
     }
 
@@ -31,23 +31,23 @@ impl CompletionQueue {
 
     /// Takes the oldest completion out, if there is one.
     pub fn poll(&self) -> Option<Completion> {
-        self.shared.lock().adapter.context.poll_completion(self.id)
+        self.shared.lock().port().context.poll_completion(self.id)
     }
 
     /// Waits for a completion; without a timeout, for ever. `None` if the time is up.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<Option<Completion>, DeviceError> {
-        self.shared.wait(timeout, |adapter| adapter.context.poll_completion(self.id))
+        self.shared.wait(timeout, |port| port.context.poll_completion(self.id))
     }
 
     /// Whether completions were lost because the queue was full.
     pub fn is_overrun(&self) -> bool {
-        self.shared.lock().adapter.context.is_overrun(self.id)
+        self.shared.lock().port().context.is_overrun(self.id)
     }
 }
 
 impl Drop for CompletionQueue {
     fn drop(&mut self) {
         // While queue pairs complete into it, it stays; it goes with the device.
-        let _ = self.shared.lock().adapter.context.destroy_completion_queue(self.id);
+        let _ = self.shared.lock().port().context.destroy_completion_queue(self.id);
     }
 }

@@ -7,38 +7,43 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rdmalab_host::HostAddress;
-use rdmalab_net::{Poller, Tap, kernel_addresses};
-use rdmalab_roce::{CongestionControl, Counters, Profile};
+use rdmalab_net::{PacketSocket, Poller, Tap, kernel_addresses};
+use rdmalab_roce::{CongestionControl, Counters, EndpointConfig, Profile};
 use rdmalab_sim::{Counts, RuleSet};
-use rdmalab_wire::{PKey, PathMtu};
+use rdmalab_wire::{EthernetHeader, PKey, PathMtu};
 
+use super::cable::Cable;
 use super::completion_queue::CompletionQueue;
 use super::error::DeviceError;
+use super::frame_device::FrameDevice;
+use super::node::Node;
 use super::protection_domain::ProtectionDomain;
+use super::sockets::Sockets;
 use super::stream::{Listener, Stream};
 use super::wire::Wire;
 use super::xrc_domain::XrcDomain;
 use super::{Inner, Shared, engine};
-use crate::adapter::{Adapter, AdapterConfig};
+use crate::adapter::{Adapter, AdapterConfig, mac_for};
 use crate::event::DeviceEvent;
+use crate::port::Port;
 use crate::recorder::Recorder;
 
 /// How long a device that is closed waits for its TCP peers to confirm what was sent to them.
 const PARTING: Duration = Duration::from_millis(500);
 
-/// What a device on a TAP device is made with.
-pub struct TapConfig {
-    /// The TAP device; made if it does not exist.
-    pub name: String,
-    /// Our addresses, which must not be those of the kernel on the other side.
+/// What a live device is made with, whatever moves its frames.
+pub struct DeviceConfig {
+    /// Our addresses.
     pub addresses: Vec<HostAddress>,
-    /// MTU of the link; what the TAP device has, if it is not given.
+    /// MTU of the link; what the link has, if it is not given.
     pub mtu: Option<usize>,
-    /// What happens to frames between us and the TAP device. `End::A` is our side.
+    /// The next hop to where no prefix leads.
+    pub gateways: Vec<IpAddr>,
+    /// What happens to frames between us and the link. `End::A` is our side.
     pub rules: Option<RuleSet>,
     /// Where to record all frames.
     pub record: Option<PathBuf>,
-    /// Seed of TCP's initial numbers.
+    /// Seed of TCP's initial numbers and of connection management's.
     pub seed: u64,
     /// The implementation whose habits the transport has.
     pub profile: Profile,
@@ -48,13 +53,13 @@ pub struct TapConfig {
     pub partition_keys: Vec<PKey>,
 }
 
-impl TapConfig {
+impl DeviceConfig {
     /// A device with these addresses and the habits of Linux' rxe, without rules and recording.
-    pub fn new(name: &str, addresses: Vec<HostAddress>) -> Self {
+    pub fn new(addresses: Vec<HostAddress>) -> Self {
         Self {
-            name: name.to_owned(),
             addresses,
             mtu: None,
+            gateways: Vec::new(),
             rules: None,
             record: None,
             seed: 0,
@@ -62,6 +67,24 @@ impl TapConfig {
             congestion_control: CongestionControl::None,
             partition_keys: vec![PKey::DEFAULT],
         }
+    }
+
+    /// An emulated host on a link of this MTU.
+    fn adapter(&self, link_mtu: usize) -> Result<Adapter, DeviceError> {
+        let mut adapter = AdapterConfig {
+            profile: self.profile,
+            congestion_control: self.congestion_control,
+            partition_keys: self.partition_keys.clone(),
+            ..AdapterConfig::new(self.addresses.clone(), self.mtu.unwrap_or(link_mtu))
+        };
+        adapter.host.seed = self.seed;
+        for gateway in &self.gateways {
+            match gateway {
+                IpAddr::V4(gateway) => adapter.host.gateway_v4 = Some(*gateway),
+                IpAddr::V6(gateway) => adapter.host.gateway_v6 = Some(*gateway),
+            }
+        }
+        Ok(Adapter::new(&adapter)?)
     }
 }
 
@@ -72,9 +95,10 @@ pub struct Device {
 }
 
 impl Device {
-    /// Attaches to a TAP device, brings it up where that is allowed, and starts.
-    pub fn open_tap(config: TapConfig) -> Result<Self, DeviceError> {
-        let mut tap = Tap::open(&config.name)?;
+    /// An emulated host behind the TAP device `name`, which is made if it does not exist, and brought up where that is
+    /// allowed. The addresses must not be the kernel's.
+    pub fn open_tap(name: &str, config: DeviceConfig) -> Result<Self, DeviceError> {
+        let mut tap = Tap::open(name)?;
         if let Some(mtu) = config.mtu
             && usize::from(tap.mtu()?) != mtu
         {
@@ -83,27 +107,71 @@ impl Device {
         if !tap.is_up()? {
             tap.bring_up()?;
         }
-        for (device, address) in kernel_addresses()? {
-            if config.addresses.iter().any(|own| own.address == address) {
-                return Err(DeviceError::KernelsAddress { address, device });
-            }
-        }
-        let mut adapter = AdapterConfig {
+        refuse_kernels_addresses(&config)?;
+        let adapter = config.adapter(tap.mtu()?.into())?;
+        Self::start(Poller::new()?, FrameDevice::tap(tap), Node::Host(adapter), config)
+    }
+
+    /// An emulated host on the interface `name`, beside the kernel: with a MAC address of its own, and IP addresses that
+    /// must not be the kernel's. The kernel of this machine is not reachable through it.
+    pub fn open_interface(name: &str, config: DeviceConfig) -> Result<Self, DeviceError> {
+        refuse_kernels_addresses(&config)?;
+        let first = config.addresses.first().map_or(IpAddr::from([0; 4]), |own| own.address);
+        let mut socket = PacketSocket::open(name, mac_for(first).0)?;
+        // Superframes would be what a capture at the peer's end shows.
+        socket.merge_datagrams(config.record.is_none());
+        let adapter = config.adapter(socket.mtu()?.into())?;
+        Self::start(Poller::new()?, FrameDevice::Packet(Box::new(socket)), Node::Host(adapter), config)
+    }
+
+    /// A device over a UDP socket on the first of the addresses, which must be the kernel's: nothing privileged, and no
+    /// emulated host, since the kernel's own does what one would do. One process can have a device on each address.
+    pub fn open_udp(config: DeviceConfig) -> Result<Self, DeviceError> {
+        let address = config.addresses.first().ok_or(DeviceError::NoAddress)?.address;
+        let sockets = Sockets::open(address, 0)?;
+        let link_mtu = config.mtu.unwrap_or(sockets.socket.mtu()?.into());
+        let mtu = PathMtu::from_link_mtu(link_mtu).unwrap_or(PathMtu::M256);
+        let endpoint = EndpointConfig {
             profile: config.profile,
             congestion_control: config.congestion_control,
-            partition_keys: config.partition_keys,
-            ..AdapterConfig::new(config.addresses, usize::from(tap.mtu()?))
+            partition_keys: config.partition_keys.clone(),
+            ip_layer: sockets.ip_layer(config.rules.is_none()),
+            window: window(sockets.socket.receive_buffer()?, mtu),
+            ..EndpointConfig::new(vec![address], mtu)
         };
-        adapter.host.seed = config.seed;
-        let adapter = Adapter::new(&adapter)?;
-        let recorder = config.record.map(|path| Recorder::create(&path, &[tap.name()])).transpose()?;
-        let poller = Poller::new()?;
+        let port = Port::new(endpoint, EthernetHeader::LENGTH);
+        Self::start(
+            Poller::new()?,
+            FrameDevice::Sockets(Box::new(sockets)),
+            Node::Port(port, address),
+            config,
+        )
+    }
+
+    /// Two devices in this process and a cable between them, with an MTU of 4200 if nothing else is said.
+    pub fn pair(a: DeviceConfig, b: DeviceConfig) -> Result<(Self, Self), DeviceError> {
+        const MTU: usize = 4200;
+        let (poller_a, poller_b) = (Poller::new()?, Poller::new()?);
+        let (end_a, end_b) = Cable::between(&poller_a, &poller_b);
+        let (host_a, host_b) = (a.adapter(MTU)?, b.adapter(MTU)?);
+        let a = Self::start(poller_a, FrameDevice::Cable(end_a), Node::Host(host_a), a)?;
+        let b = Self::start(poller_b, FrameDevice::Cable(end_b), Node::Host(host_b), b)?;
+        Ok((a, b))
+    }
+
+    fn start(
+        poller: Poller,
+        device: FrameDevice,
+        node: Node,
+        config: DeviceConfig,
+    ) -> Result<Self, DeviceError> {
+        let recorder = config.record.map(|path| Recorder::create(&path, &[device.name()])).transpose()?;
         let shared = Arc::new(Shared {
-            state: Mutex::new(Inner { adapter, failure: None, stop: false, rule_counts: Counts::default() }),
+            state: Mutex::new(Inner { node, failure: None, stop: false, rule_counts: Counts::default() }),
             changed: Condvar::new(),
             waker: poller.waker(),
         });
-        let wire = Wire::new(tap, config.rules, recorder);
+        let wire = Wire::new(device, config.rules, recorder);
         let thread = std::thread::Builder::new()
             .name("rdmalab engine".to_owned())
             .spawn({
@@ -116,27 +184,27 @@ impl Device {
 
     /// The port's addresses in the order of its GID table.
     pub fn gids(&self) -> Vec<IpAddr> {
-        self.shared.lock().adapter.endpoint.config().addresses.clone()
+        self.shared.lock().port().endpoint.config().addresses.clone()
     }
 
     /// The largest path MTU that the link carries.
     pub fn max_mtu(&self) -> PathMtu {
-        self.shared.lock().adapter.endpoint.config().max_mtu
+        self.shared.lock().port().endpoint.config().max_mtu
     }
 
     /// What the transport counted so far.
     pub fn counters(&self) -> Counters {
-        *self.shared.lock().adapter.endpoint.counters()
+        *self.shared.lock().port().endpoint.counters()
     }
 
     /// Takes an asynchronous event out, if there is one: of queue pairs, or of queues that they share.
     pub fn poll_event(&self) -> Option<DeviceEvent> {
-        self.shared.lock().adapter.poll_event()
+        self.shared.lock().port().poll_event()
     }
 
     /// Waits for an asynchronous event; without a timeout, for ever. `None` if the time is up.
     pub fn wait_event(&self, timeout: Option<Duration>) -> Result<Option<DeviceEvent>, DeviceError> {
-        self.shared.wait(timeout, Adapter::poll_event)
+        self.shared.wait(timeout, Port::poll_event)
     }
 
     /// What the rules on the link did to frames that this device sent.
@@ -159,12 +227,12 @@ impl Device {
         CompletionQueue::new(&self.shared, entries)
     }
 
-    /// Listens for TCP connections to the emulated host.
+    /// Listens for TCP connections to this host.
     pub fn listen(&self, port: u16) -> Result<Listener, DeviceError> {
         Listener::new(&self.shared, port)
     }
 
-    /// Opens a TCP connection from the emulated host and waits until it stands.
+    /// Opens a TCP connection from this host and waits until it stands.
     pub fn connect(&self, peer: SocketAddr, timeout: Option<Duration>) -> Result<Stream, DeviceError> {
         Stream::connect(&self.shared, peer, timeout)
     }
@@ -177,8 +245,8 @@ impl Device {
 
     fn stop(&mut self) {
         // What was written to streams before they were dropped should still arrive.
-        let finished = |adapter: &mut Adapter| (adapter.host.unfinished_streams() == 0).then_some(());
-        let _ = self.shared.wait(Some(PARTING), finished);
+        let finished = |node: &mut Node| node.host().is_none_or(|host| host.unfinished_streams() == 0);
+        let _ = self.shared.wait_for_node(Some(PARTING), |node| finished(node).then_some(()));
         self.shared.lock().stop = true;
         self.shared.waker.wake();
         if let Some(thread) = self.thread.take() {
@@ -192,4 +260,21 @@ impl Drop for Device {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// An emulated host needs addresses of its own.
+fn refuse_kernels_addresses(config: &DeviceConfig) -> Result<(), DeviceError> {
+    for (device, address) in kernel_addresses()? {
+        if config.addresses.iter().any(|own| own.address == address) {
+            return Err(DeviceError::KernelsAddress { address, device });
+        }
+    }
+    Ok(())
+}
+
+/// Packets that may be unacknowledged where the receiver's socket has a buffer of so many bytes, its kernel's overhead
+/// included: we take the peer's to be like ours. More would be lost.
+fn window(buffer: usize, mtu: PathMtu) -> u32 {
+    let packets = buffer / 4 / mtu.bytes();
+    u32::try_from(packets).unwrap_or(u32::MAX).clamp(16, 128)
 }

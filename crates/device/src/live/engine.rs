@@ -1,9 +1,9 @@
-//! The thread that drives an adapter over its wire.
+//! The thread that drives a node over its wire.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use rdmalab_net::{FRAME_CAPACITY, MonotonicClock, Poller, use_precise_timers};
+use rdmalab_net::{MonotonicClock, Poller, use_precise_timers};
 
 use super::error::DeviceError;
 use super::wire::{Wire, is_passing};
@@ -35,14 +35,13 @@ impl Drop for End<'_> {
 fn drive(shared: &Arc<Shared>, mut poller: Poller, wire: &mut Wire) -> Result<(), DeviceError> {
     // Only makes short timers fire on time.
     let _ = use_precise_timers();
-    let mut buffer = vec![0; FRAME_CAPACITY];
     let mut progress = Progress::Done;
     let mut down = false;
     loop {
         let Some(timeout) = timeout(&shared.lock(), wire, progress, down) else { return Ok(()) };
-        poller.wait(&wire.tap, wire.interest(progress == Progress::Blocked), timeout)?;
+        wire.device.wait(&mut poller, wire.interest(progress == Progress::Blocked), timeout)?;
         let mut inner = shared.lock();
-        let turn = turn(&mut inner, wire, &mut buffer);
+        let turn = turn(&mut inner, wire);
         inner.rule_counts = wire.rule_counts();
         drop(inner);
         shared.changed.notify_all();
@@ -67,16 +66,18 @@ fn timeout(inner: &Inner, wire: &Wire, progress: Progress, down: bool) -> Option
     }
     let now = MonotonicClock::now();
     // A blocked link is waited for, not asked again and again for frames that it does not take.
-    let timer = if progress == Progress::Blocked { None } else { inner.adapter.next_timeout(now) };
+    let timer = if progress == Progress::Blocked { None } else { inner.node.next_timeout(now) };
     let next = timer.into_iter().chain(wire.next_timeout()).min();
     Some(next.map(|next| Duration::from_nanos(next.saturating_sub(now))))
 }
 
 /// Receives, does what is due, and sends.
-fn turn(inner: &mut Inner, wire: &mut Wire, buffer: &mut [u8]) -> Result<Progress, DeviceError> {
+fn turn(inner: &mut Inner, wire: &mut Wire) -> Result<Progress, DeviceError> {
     let now = MonotonicClock::now();
-    let adapter = &mut inner.adapter;
-    wire.receive(now, buffer, TURN, |frame| adapter.handle_frame(now, frame))?;
-    adapter.handle_timeout(now);
-    adapter.transmit(now, |frame| wire.send(now, frame))
+    let node = &mut inner.node;
+    wire.receive(now, TURN, |frame| node.handle_frame(now, frame))?;
+    node.handle_timeout(now);
+    let progress = node.transmit(now, |frame| wire.send(now, frame))?;
+    wire.flush()?;
+    Ok(progress)
 }

@@ -31,6 +31,9 @@ pub enum DeviceError {
         /// The interface that has it.
         device: String,
     },
+    /// A device needs an address.
+    #[error("a device needs an address")]
+    NoAddress,
     /// The capture cannot be written.
     #[error("{0}")]
     Record(#[source] Arc<RecordError>),
@@ -83,6 +86,19 @@ pub enum DeviceError {
         /// Why not.
         reason: CloseReason,
     },
+    /// The kernel refused a TCP connection.
+    #[error("cannot {action} {at}: {source}")]
+    Tcp {
+        /// What was tried.
+        action: &'static str,
+        /// Where.
+        at: SocketAddr,
+        /// What the kernel answered.
+        source: Arc<std::io::Error>,
+    },
+    /// The device has no emulated host.
+    #[error("the device has no emulated host: the kernel does its TCP")]
+    NoHost,
     /// The device was closed.
     #[error("the device was closed")]
     Stopped,
@@ -94,6 +110,12 @@ pub enum DeviceError {
         /// How long.
         seconds: u64,
     },
+}
+
+impl DeviceError {
+    pub(super) fn tcp(action: &'static str, at: SocketAddr, source: std::io::Error) -> Self {
+        Self::Tcp { action, at, source: Arc::new(source) }
+    }
 }
 
 impl From<NetError> for DeviceError {

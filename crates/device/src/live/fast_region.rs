@@ -27,7 +27,7 @@ impl FastRegion {
     pub(super) fn new(domain: &ProtectionDomain, length: usize) -> Result<Self, DeviceError> {
         let memory = Arc::new(HeapMemory::new(length));
         let mut inner = domain.shared.lock();
-        let context = &mut inner.adapter.context;
+        let context = &mut inner.port().context;
         let address = context.reserve_address(length);
         let first = context.allocate_fast_region(domain.id, Arc::clone(&memory) as Arc<dyn Memory>)?;
         drop(inner);
@@ -76,6 +76,6 @@ impl FastRegion {
 impl Drop for FastRegion {
     fn drop(&mut self) {
         let key = self.key().value();
-        let _ = self.shared.lock().adapter.context.deregister(key);
+        let _ = self.shared.lock().port().context.deregister(key);
     }
 }

@@ -24,7 +24,7 @@ impl MemoryRegion {
     pub(super) fn new(domain: &ProtectionDomain, length: usize, access: Access) -> Result<Self, DeviceError> {
         let memory = Arc::new(HeapMemory::new(length));
         let mut inner = domain.shared.lock();
-        let context = &mut inner.adapter.context;
+        let context = &mut inner.port().context;
         let address = context.reserve_address(length);
         let key = context.register(domain.id, address, Arc::clone(&memory) as Arc<dyn Memory>, access)?;
         drop(inner);
@@ -69,6 +69,6 @@ impl MemoryRegion {
 
 impl Drop for MemoryRegion {
     fn drop(&mut self) {
-        let _ = self.shared.lock().adapter.context.deregister(self.key);
+        let _ = self.shared.lock().port().context.deregister(self.key);
     }
 }

@@ -24,7 +24,7 @@ pub struct MemoryWindow {
 
 impl MemoryWindow {
     pub(super) fn new(domain: &ProtectionDomain, kind: WindowType) -> Result<Self, DeviceError> {
-        let first = domain.shared.lock().adapter.context.allocate_window(domain.id, kind)?;
+        let first = domain.shared.lock().port().context.allocate_window(domain.id, kind)?;
         Ok(Self { shared: Arc::clone(&domain.shared), first })
     }
 
@@ -52,7 +52,7 @@ impl MemoryWindow {
 impl Drop for MemoryWindow {
     fn drop(&mut self) {
         let key = self.key();
-        let _ = self.shared.lock().adapter.context.deallocate_window(key);
+        let _ = self.shared.lock().port().context.deallocate_window(key);
     }
 }
 

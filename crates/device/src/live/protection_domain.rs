@@ -24,7 +24,7 @@ pub struct ProtectionDomain {
 
 impl ProtectionDomain {
     pub(super) fn new(shared: &Arc<Shared>) -> Result<Self, DeviceError> {
-        let id = shared.lock().adapter.context.allocate_protection_domain()?;
+        let id = shared.lock().port().context.allocate_protection_domain()?;
         Ok(Self { shared: Arc::clone(shared), id })
     }
 
@@ -77,6 +77,6 @@ impl ProtectionDomain {
 impl Drop for ProtectionDomain {
     fn drop(&mut self) {
         // While something is in it, it stays; it goes with the device.
-        let _ = self.shared.lock().adapter.context.deallocate_protection_domain(self.id);
+        let _ = self.shared.lock().port().context.deallocate_protection_domain(self.id);
     }
 }

@@ -74,10 +74,7 @@ impl QueuePair {
             signals_all: options.signals_all,
             ..QueuePairConfig::new(options.kind, domain.id, options.send.id(), options.capabilities)
         };
-        let mut inner = shared.lock();
-        let adapter = &mut inner.adapter;
-        let number = adapter.endpoint.create_queue_pair(&mut adapter.context, &config)?;
-        drop(inner);
+        let number = shared.lock().port().create_queue_pair(&config)?;
         Ok(Self { shared: Arc::clone(shared), number })
     }
 
@@ -88,44 +85,40 @@ impl QueuePair {
 
     /// Its state.
     pub fn state(&self) -> Option<State> {
-        self.shared.lock().adapter.endpoint.state(self.number)
+        self.shared.lock().port().endpoint.state(self.number)
     }
 
     /// Changes its state or attributes.
     pub fn modify(&self, attributes: &Attributes) -> Result<(), ModifyError> {
-        self.shared.with(|adapter| adapter.endpoint.modify(&mut adapter.context, self.number, attributes))
+        self.shared.with(|port| port.modify(self.number, attributes))
     }
 
     /// Attaches a UD queue pair to a multicast group: it gets the datagrams that are sent to the group.
     ///
     /// No switch is told (no IGMP, no MLD): it must forward groups that nobody asked for, as Linux bridges do.
     pub fn attach_multicast(&self, group: IpAddr) -> Result<(), MulticastError> {
-        self.shared.lock().adapter.endpoint.attach_multicast(self.number, group)
+        self.shared.lock().port().endpoint.attach_multicast(self.number, group)
     }
 
     /// Detaches a UD queue pair from a multicast group.
     pub fn detach_multicast(&self, group: IpAddr) -> Result<(), MulticastError> {
-        self.shared.lock().adapter.endpoint.detach_multicast(self.number, group)
+        self.shared.lock().port().endpoint.detach_multicast(self.number, group)
     }
 
     /// Posts a send request. The elements are copied; their memory is read when the packets are built. Inline data is
     /// copied, too.
     pub fn post_send(&self, request: &SendRequest<'_>) -> Result<(), PostError> {
-        self.shared.with(|adapter| adapter.endpoint.post_send(&mut adapter.context, self.number, request))
+        self.shared.with(|port| port.post_send(self.number, request))
     }
 
     /// Posts a receive, unless receives come from a shared receive queue.
     pub fn post_receive(&self, request: &ReceiveRequest<'_>) -> Result<(), PostError> {
-        let mut inner = self.shared.lock();
-        let adapter = &mut inner.adapter;
-        adapter.endpoint.post_receive(&mut adapter.context, self.number, request)
+        self.shared.lock().port().post_receive(self.number, request)
     }
 }
 
 impl Drop for QueuePair {
     fn drop(&mut self) {
-        let mut inner = self.shared.lock();
-        let adapter = &mut inner.adapter;
-        let _ = adapter.endpoint.destroy_queue_pair(&mut adapter.context, self.number);
+        let _ = self.shared.lock().port().destroy_queue_pair(self.number);
     }
 }

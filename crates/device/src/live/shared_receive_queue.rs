@@ -54,7 +54,7 @@ impl SharedReceiveQueue {
         let xrc =
             xrc.map(|(domain, completions)| XrcUse { domain: domain.id(), completions: completions.id() });
         let config = SharedReceiveQueueConfig { max_requests, max_elements, limit, xrc };
-        let id = domain.shared.lock().adapter.context.create_shared_receive_queue(domain.id, &config)?;
+        let id = domain.shared.lock().port().context.create_shared_receive_queue(domain.id, &config)?;
         Ok(Self { shared: Arc::clone(&domain.shared), id })
     }
 
@@ -70,17 +70,17 @@ impl SharedReceiveQueue {
 
     /// Receives queued.
     pub fn length(&self) -> usize {
-        self.shared.lock().adapter.context.shared_receive_queue(self.id).map_or(0, |queue| queue.len())
+        self.shared.lock().port().context.shared_receive_queue(self.id).map_or(0, |queue| queue.len())
     }
 
     /// Posts a receive for whichever queue pair needs it first.
     pub fn post_receive(&self, request: &ReceiveRequest<'_>) -> Result<(), PostError> {
-        self.shared.lock().adapter.context.post_shared_receive(self.id, request)
+        self.shared.lock().port().context.post_shared_receive(self.id, request)
     }
 
     /// Arms the limit: when the number of receives falls below it, one event tells so. 0 disarms it.
     pub fn set_limit(&self, limit: u32) -> Result<(), DeviceError> {
-        Ok(self.shared.lock().adapter.context.set_shared_receive_limit(self.id, limit)?)
+        Ok(self.shared.lock().port().context.set_shared_receive_limit(self.id, limit)?)
     }
 
     pub(super) fn belongs_to(&self, shared: &Arc<Shared>) -> Result<(), DeviceError> {
@@ -90,6 +90,6 @@ impl SharedReceiveQueue {
 
 impl Drop for SharedReceiveQueue {
     fn drop(&mut self) {
-        let _ = self.shared.lock().adapter.context.destroy_shared_receive_queue(self.id);
+        let _ = self.shared.lock().port().context.destroy_shared_receive_queue(self.id);
     }
 }

@@ -1,42 +1,46 @@
-//! The live link of a device: a TAP device, what rules do to frames in front of it, and the recorder beside it.
+//! The live link of a device: what moves frames, what rules do to them in front of it, and the recorder beside it.
 
-use rdmalab_net::{Interest, MonotonicClock, NetError, Tap};
+use rdmalab_net::{Interest, MonotonicClock, NetError};
 use rdmalab_sim::{Counts, End, Link, LinkConfig, RuleSet};
 use rdmalab_trace::Direction;
 
 use super::error::DeviceError;
+use super::frame_device::FrameDevice;
 use crate::recorder::Recorder;
 
-/// A TAP device with its rules and its recorder.
+/// What moves frames, with its rules and its recorder.
 ///
 /// The capture shows the link as the emulated side sees it: all frames that it sent, those that a rule lost too, with a
 /// comment, and all frames that came in before a rule touched them.
 pub(super) struct Wire {
-    pub(super) tap: Tap,
+    pub(super) device: FrameDevice,
     /// Frames pass it only where rules were asked for. [`End::A`] is our side.
     link: Option<Link>,
     recorder: Option<Recorder>,
     /// Time 0 of the capture.
     start: u64,
-    /// A frame that the TAP device did not take yet.
+    /// A frame that the device did not take yet.
     stuck: Option<Vec<u8>>,
+    /// The device did not take all that it was handed yet.
+    is_full: bool,
 }
 
 impl Wire {
-    pub(super) fn new(tap: Tap, rules: Option<RuleSet>, recorder: Option<Recorder>) -> Self {
+    pub(super) fn new(device: FrameDevice, rules: Option<RuleSet>, recorder: Option<Recorder>) -> Self {
         let instant = LinkConfig { latency: 0, ..LinkConfig::default() };
         Self {
-            tap,
+            device,
             link: rules.map(|rules| Link::new(instant, rules)),
             recorder,
             start: MonotonicClock::now(),
             stuck: None,
+            is_full: false,
         }
     }
 
     /// What to wait for.
     pub(super) fn interest(&self, blocked: bool) -> Interest {
-        if blocked || self.stuck.is_some() { Interest::ReadOrWrite } else { Interest::Read }
+        if blocked || self.stuck.is_some() || self.is_full { Interest::ReadOrWrite } else { Interest::Read }
     }
 
     /// When a frame that a rule delayed is due.
@@ -52,7 +56,7 @@ impl Wire {
     /// Sends a frame; `false` if there is no room now.
     pub(super) fn send(&mut self, now: u64, frame: &[u8]) -> Result<bool, DeviceError> {
         let Some(link) = &mut self.link else {
-            let taken = self.tap.send(frame)?;
+            let taken = self.device.send(frame)?;
             if taken {
                 self.record(Direction::Out, frame, None)?;
             }
@@ -72,14 +76,14 @@ impl Wire {
     pub(super) fn receive(
         &mut self,
         now: u64,
-        buffer: &mut [u8],
         most: usize,
         mut take: impl FnMut(&[u8]),
     ) -> Result<(), DeviceError> {
         for _ in 0..most {
-            let Some(length) = self.tap.receive(buffer)? else { break };
-            let frame = &buffer[..length.min(buffer.len())];
-            self.record(Direction::In, frame, None)?;
+            let Some(frame) = self.device.next_frame()? else { break };
+            if let Some(recorder) = &mut self.recorder {
+                record(recorder, self.start, Direction::In, frame, None)?;
+            }
             match &mut self.link {
                 Some(link) => drop(link.send(now, End::B, frame)),
                 None => take(frame),
@@ -88,10 +92,10 @@ impl Wire {
         self.pump(now, take)
     }
 
-    /// Moves frames that come out of the rules by now: ours to the TAP device, the others to `take`.
+    /// Moves frames that come out of the rules by now: ours to the device, the others to `take`.
     fn pump(&mut self, now: u64, mut take: impl FnMut(&[u8])) -> Result<(), DeviceError> {
         if let Some(frame) = self.stuck.take()
-            && !self.tap.send(&frame)?
+            && !self.device.send(&frame)?
         {
             self.stuck = Some(frame);
             return Ok(());
@@ -101,7 +105,7 @@ impl Wire {
             match delivery.to {
                 End::A => take(delivery.frame),
                 End::B => {
-                    if !self.tap.send(delivery.frame)? {
+                    if !self.device.send(delivery.frame)? {
                         self.stuck = Some(delivery.frame.to_vec());
                         return Ok(());
                     }
@@ -111,17 +115,22 @@ impl Wire {
         Ok(())
     }
 
-    /// Records with the time of this very moment: a turn's own time is that of its beginning.
+    /// Ends a turn: what was sent and waits in the device goes out.
+    pub(super) fn flush(&mut self) -> Result<(), DeviceError> {
+        self.is_full = !self.device.flush()?;
+        Ok(())
+    }
+
     fn record(
         &mut self,
         direction: Direction,
         frame: &[u8],
         comment: Option<&str>,
     ) -> Result<(), DeviceError> {
-        let Some(recorder) = &mut self.recorder else { return Ok(()) };
-        let time = MonotonicClock::now().saturating_sub(self.start);
-        recorder.record(0, time, direction, frame, comment)?;
-        Ok(())
+        match &mut self.recorder {
+            Some(recorder) => record(recorder, self.start, direction, frame, comment),
+            None => Ok(()),
+        }
     }
 
     /// Ends the capture.
@@ -131,6 +140,19 @@ impl Wire {
         }
         Ok(())
     }
+}
+
+/// Records with the time of this very moment: a turn's own time is that of its beginning.
+fn record(
+    recorder: &mut Recorder,
+    start: u64,
+    direction: Direction,
+    frame: &[u8],
+    comment: Option<&str>,
+) -> Result<(), DeviceError> {
+    let time = MonotonicClock::now().saturating_sub(start);
+    recorder.record(0, time, direction, frame, comment)?;
+    Ok(())
 }
 
 /// Errors that a back end may get over without stopping: the device is down for now.

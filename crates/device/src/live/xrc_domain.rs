@@ -17,7 +17,7 @@ pub struct XrcDomain {
 
 impl XrcDomain {
     pub(super) fn new(shared: &Arc<Shared>) -> Result<Self, DeviceError> {
-        let id = shared.lock().adapter.context.allocate_xrc_domain()?;
+        let id = shared.lock().port().context.allocate_xrc_domain()?;
         Ok(Self { shared: Arc::clone(shared), id })
     }
 
@@ -33,6 +33,6 @@ impl XrcDomain {
 impl Drop for XrcDomain {
     fn drop(&mut self) {
         // While something is in it, it stays; it goes with the device.
-        let _ = self.shared.lock().adapter.context.deallocate_xrc_domain(self.id);
+        let _ = self.shared.lock().port().context.deallocate_xrc_domain(self.id);
     }
 }

@@ -1,0 +1,172 @@
+//! The options by which a live device is opened, the same for every program, and what they come to.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rdmalab_device::{
+    ConfigError, CongestionControl, Device, DeviceConfig, DeviceError, HostAddress, NetError, Profile,
+};
+use rdmalab_sim::rule::{from, lose, only};
+use rdmalab_sim::{End, Probability, RuleSet, Seed};
+
+use crate::outcome::{Error, Result};
+use crate::profile;
+
+/// Where the device is attached, and how it behaves.
+#[derive(clap::Args)]
+#[group(skip)]
+pub struct LinkOptions {
+    /// TAP device behind which the emulated host lives; made if it does not exist
+    #[arg(long, value_name = "NAME", conflicts_with = "interface")]
+    pub tap: Option<String>,
+
+    /// Network interface on which the emulated host lives beside the kernel (AF_PACKET; needs CAP_NET_RAW)
+    #[arg(long, value_name = "NAME")]
+    pub interface: Option<String>,
+
+    /// Our own address. With --tap or --interface the emulated host's, with its prefix length, which must not be the
+    /// kernel's; may be given several times. Without, one that the kernel has: the device then works over a UDP socket,
+    /// which needs no privilege
+    #[arg(long, value_name = "ADDR[/LEN]", required = true)]
+    pub ip: Vec<OwnAddress>,
+
+    /// Next hop to where the prefix of --ip does not lead, with --tap or --interface
+    #[arg(long, value_name = "ADDR")]
+    pub gateway: Vec<IpAddr>,
+
+    /// The implementation whose habits we have: spec, rxe or connectx
+    #[arg(long, value_name = "NAME", default_value = "rxe", value_parser = profile::profile)]
+    pub profile: Profile,
+
+    /// What slows us down: none, fixed=RATE with a rate in Gbit/s, or dcqcn, which heeds congestion notifications
+    #[arg(long, value_name = "WHAT", default_value = "none", value_parser = profile::congestion_control)]
+    pub congestion: CongestionControl,
+
+    /// Lose this share of the RoCE packets that we send, 0 to 1
+    #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
+    pub drop_rate: Probability,
+
+    /// Seed of the losses, our PSNs and TCP's numbers [default: the time of day]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Record all frames as pcapng
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+}
+
+/// An address, with the prefix length that a host needs and a socket does not.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnAddress {
+    /// With the longest prefix if none was given.
+    pub host: HostAddress,
+    has_length: bool,
+}
+
+impl FromStr for OwnAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        if let Ok(address) = text.parse::<IpAddr>() {
+            let longest = if address.is_ipv4() { 32 } else { 128 };
+            return Ok(Self { host: HostAddress::new(address, longest), has_length: false });
+        }
+        let host = text.parse::<HostAddress>().map_err(|error| error.to_string())?;
+        Ok(Self { host, has_length: true })
+    }
+}
+
+/// Reads a probability.
+fn probability(text: &str) -> std::result::Result<Probability, &'static str> {
+    text.parse().ok().and_then(Probability::new).ok_or("a share is a number from 0 to 1")
+}
+
+/// A device that was opened.
+pub struct Opened {
+    /// The device.
+    pub device: Device,
+    /// The seed, given or taken.
+    pub seed: u64,
+    /// What the user calls the link: the device's name, or the socket's address.
+    pub link: String,
+}
+
+impl LinkOptions {
+    /// Whether packets are lost on purpose.
+    pub fn drops(&self) -> bool {
+        self.drop_rate.fraction() > 0.0
+    }
+
+    /// Refuses a peer of the other address family.
+    pub fn check_peer(&self, peer: IpAddr) -> Result<()> {
+        if !self.ip.iter().any(|own| own.host.address.is_ipv4() == peer.is_ipv4()) {
+            return Err(Error::usage("SERVER and --ip must both be IPv4 or both be IPv6 addresses"));
+        }
+        Ok(())
+    }
+
+    /// Opens the device.
+    pub fn open(&self) -> Result<Opened> {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let seed = self.seed.unwrap_or(time.as_nanos() as u64);
+        let rules = self.drops().then(|| {
+            let is_roce = |frame: &rdmalab_sim::Frame<'_>| rdmalab_wire::is_roce_v2(frame.bytes);
+            let losses = only("RoCE packets", is_roce, lose(self.drop_rate));
+            RuleSet::new(Seed::new(seed)).with(from(End::A, losses))
+        });
+        let config = DeviceConfig {
+            rules,
+            record: self.pcap.clone(),
+            seed,
+            gateways: self.gateway.clone(),
+            profile: self.profile,
+            congestion_control: self.congestion,
+            ..DeviceConfig::new(self.ip.iter().map(|own| own.host).collect())
+        };
+        let host = self.tap.as_deref().or(self.interface.as_deref());
+        if let Some(name) = host
+            && let Some(own) = self.ip.iter().find(|own| !own.has_length)
+        {
+            let address = own.host.address;
+            let text = format!("--ip {address} says not how long the prefix of its network is");
+            return Err(Error::usage(text)
+                .advice(format_args!("say --ip {address}/24, if {name} is in such a network")));
+        }
+        if host.is_none() && self.ip.len() > 1 {
+            return Err(Error::usage("a UDP socket has one address: give one --ip, or --tap or --interface"));
+        }
+        let (device, link) = match (&self.tap, &self.interface) {
+            (Some(tap), _) => (Device::open_tap(tap, config), tap.clone()),
+            (None, Some(interface)) => (Device::open_interface(interface, config), interface.clone()),
+            (None, None) => {
+                let address = config.addresses.first().map(|own| own.address.to_string());
+                (Device::open_udp(config), address.unwrap_or_default())
+            }
+        };
+        let device = device.map_err(|error| open_error(error, &link))?;
+        Ok(Opened { device, seed, link })
+    }
+}
+
+fn open_error(error: DeviceError, link: &str) -> Error {
+    match &error {
+        DeviceError::Config(config) => match **config {
+            ConfigError::Mtu { .. } => Error::usage(format_args!("{link}: {error}"))
+                .advice(format_args!("give it a larger one: `ip link set {link} mtu 1500`")),
+            _ => Error::usage(format_args!("--ip: {error}")),
+        },
+        DeviceError::Record(_) | DeviceError::KernelsAddress { .. } => Error::usage(error),
+        DeviceError::Net(net) => match **net {
+            NetError::BadName { .. }
+            | NetError::WrongKind { .. }
+            | NetError::NoSuchDevice { .. }
+            | NetError::NotEthernet { .. } => Error::usage(error),
+            NetError::NotOurAddress { .. } => Error::usage(format_args!("--ip: {error}"))
+                .advice("with --tap or --interface the address would be the emulated host's own"),
+            _ => Error::failed(error),
+        },
+        _ => Error::failed(error),
+    }
+}

@@ -1,0 +1,121 @@
+//! The port: the transport with the tables of the application, IP packets in and out. Sans-IO.
+//!
+//! A port knows addresses and no link. An [`Adapter`](crate::Adapter) puts it into an emulated host on an Ethernet; over
+//! UDP sockets it runs as it is.
+//!
+//! Invariant: the packet that [`Port::packet`] shows stays the same until [`Port::pass`].
+
+use std::net::IpAddr;
+
+use rdmalab_roce::{Batch, CreateError, Endpoint, EndpointConfig, QueuePairConfig};
+use rdmalab_verbs::{Attributes, Context, ModifyError, PostError, ReceiveRequest, SendRequest};
+use rdmalab_wire::Qpn;
+
+use crate::event::DeviceEvent;
+
+/// Packets that are built before they are handed on.
+const BATCH: usize = 32;
+
+/// A port with its queue pairs and what they work on.
+pub struct Port {
+    /// The transport.
+    pub endpoint: Endpoint,
+    /// Domains, regions and windows, completion queues, shared receive queues, address handles.
+    pub context: Context,
+    batch: Batch,
+    /// Packets of the batch that were handed on.
+    handed: usize,
+    headroom: usize,
+}
+
+impl Port {
+    /// A port with nothing made in it. Packets that it sends have `headroom` free bytes in front.
+    pub fn new(config: EndpointConfig, headroom: usize) -> Self {
+        Self {
+            batch: Batch::new(BATCH, config.max_mtu, headroom),
+            endpoint: Endpoint::new(config),
+            context: Context::default(),
+            handed: 0,
+            headroom,
+        }
+    }
+
+    /// The port's addresses in the order of its GID table.
+    pub fn addresses(&self) -> &[IpAddr] {
+        &self.endpoint.config().addresses
+    }
+
+    /// Makes a queue pair, in RESET.
+    pub fn create_queue_pair(&mut self, config: &QueuePairConfig) -> Result<Qpn, CreateError> {
+        self.endpoint.create_queue_pair(&mut self.context, config)
+    }
+
+    /// Ends a queue pair. Its requests vanish without completions; packets for it are dropped.
+    pub fn destroy_queue_pair(&mut self, number: Qpn) -> Result<(), ModifyError> {
+        self.endpoint.destroy_queue_pair(&mut self.context, number)
+    }
+
+    /// Changes a queue pair's state or attributes, by the table of [`rdmalab_verbs::transitions`].
+    pub fn modify(&mut self, number: Qpn, attributes: &Attributes) -> Result<(), ModifyError> {
+        self.endpoint.modify(&mut self.context, number, attributes)
+    }
+
+    /// Posts to the send queue.
+    pub fn post_send(&mut self, number: Qpn, request: &SendRequest<'_>) -> Result<(), PostError> {
+        self.endpoint.post_send(&mut self.context, number, request)
+    }
+
+    /// Posts to the receive queue.
+    pub fn post_receive(&mut self, number: Qpn, request: &ReceiveRequest<'_>) -> Result<(), PostError> {
+        self.endpoint.post_receive(&mut self.context, number, request)
+    }
+
+    /// Takes the next asynchronous event out: those of the transport in their order, then those of shared queues in
+    /// theirs. Which of two of different origin came first is not known.
+    pub fn poll_event(&mut self) -> Option<DeviceEvent> {
+        let of_queue_pair = self.endpoint.poll_event().map(DeviceEvent::QueuePair);
+        of_queue_pair.or_else(|| self.context.poll_event().map(DeviceEvent::SharedQueue))
+    }
+
+    /// A RoCE v2 packet from its IP header on.
+    pub fn handle_packet(&mut self, now: u64, packet: &[u8]) {
+        self.endpoint.handle_packet(&mut self.context, now, packet);
+    }
+
+    /// Does everything that is due by `now`.
+    pub fn handle_timeout(&mut self, now: u64) {
+        self.endpoint.handle_timeout(&mut self.context, now);
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) or [`fill`](Self::fill) has something to do; at once, if packets wait.
+    pub fn next_timeout(&self, now: u64) -> Option<u64> {
+        let waits = self.handed < self.batch.len() || self.endpoint.has_packets();
+        if waits { Some(now) } else { self.endpoint.next_timeout() }
+    }
+
+    /// The packet that is to be sent next, with the headroom in front; none if [`fill`](Self::fill) is to make more.
+    pub fn packet(&mut self) -> Option<&mut [u8]> {
+        self.batch.with_headroom(self.handed)
+    }
+
+    /// The packet was sent, or will never be.
+    pub fn pass(&mut self) {
+        self.handed += 1;
+    }
+
+    /// The packet goes to the port itself, instead of being sent. It still has to be [passed](Self::pass).
+    pub fn loop_back(&mut self, now: u64) {
+        let Self { endpoint, context, batch, handed, headroom } = self;
+        if let Some(packet) = batch.with_headroom(*handed).and_then(|packet| packet.get(*headroom..)) {
+            endpoint.handle_packet(context, now, packet);
+        }
+    }
+
+    /// Makes packets, once all have been passed; `false` if there are none to send now.
+    pub fn fill(&mut self, now: u64) -> bool {
+        self.batch.clear();
+        self.handed = 0;
+        self.endpoint.poll(&mut self.context, now, &mut self.batch);
+        !self.batch.is_empty()
+    }
+}

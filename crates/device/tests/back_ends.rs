@@ -1,0 +1,145 @@
+//! Live devices without any privilege: over a cable in memory and over UDP sockets on loopback addresses.
+
+use std::time::Duration;
+
+use rdmalab_device::{
+    Access, Attributes, CompletionStatus, Counters, Device, DeviceConfig, Discard, HostAddress, MemoryRegion,
+    Operation, Path, PathMtu, Psn, QueuePair, QueuePairOptions, QueuePairType, ReceiveRequest, RemoteAddress,
+    SendFlags, SendRequest, Sge, State,
+};
+use rdmalab_sim::rule::{from, lose};
+use rdmalab_sim::{End, Probability, RuleSet, Seed};
+
+const LENGTH: usize = 3_000_001;
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(30));
+
+fn config(address: &str) -> DeviceConfig {
+    DeviceConfig::new(vec![address.parse::<HostAddress>().unwrap()])
+}
+
+struct Side {
+    device: Device,
+    queue_pair: QueuePair,
+    completions: rdmalab_device::CompletionQueue,
+    memory: MemoryRegion,
+}
+
+impl Side {
+    fn new(device: Device) -> Self {
+        let domain = device.protection_domain().unwrap();
+        let completions = device.completion_queue(64).unwrap();
+        let queue_pair =
+            domain.queue_pair_with(&QueuePairOptions::new(QueuePairType::Rc, &completions)).unwrap();
+        let memory = domain.register(LENGTH, Access::FULL).unwrap();
+        Self { device, queue_pair, completions, memory }
+    }
+
+    fn connect(&self, peer: &Self) {
+        let path = Path::new(self.device.gids()[0], peer.device.gids()[0]);
+        let steps = [
+            Attributes {
+                state: Some(State::Init),
+                partition_index: Some(0),
+                access: Some(Access::FULL),
+                ..Attributes::default()
+            },
+            Attributes {
+                state: Some(State::Rtr),
+                path: Some(path),
+                path_mtu: Some(PathMtu::M4096),
+                destination: Some(peer.queue_pair.number()),
+                receive_psn: Some(Psn::new(0xff_fff0)),
+                max_destination_reads: Some(4),
+                min_rnr_timer: Some(12),
+                ..Attributes::default()
+            },
+            Attributes {
+                state: Some(State::Rts),
+                send_psn: Some(Psn::new(0xff_fff0)),
+                timeout: Some(14),
+                retry_count: Some(7),
+                rnr_retry: Some(7),
+                max_reads: Some(4),
+                ..Attributes::default()
+            },
+        ];
+        for step in &steps {
+            self.queue_pair.modify(step).unwrap();
+        }
+    }
+
+    fn all(&self) -> (Sge, RemoteAddress) {
+        (self.memory.element(0, LENGTH as u32), self.memory.remote(0))
+    }
+
+    fn done(&self) {
+        let completion = self.completions.wait(PATIENCE).unwrap().expect("no completion in time");
+        assert_eq!(completion.status, CompletionStatus::Success);
+    }
+}
+
+/// A WRITE there, a READ back, and a SEND, each of some megabytes.
+fn all_arrives(a: Device, b: Device) -> [Counters; 2] {
+    let (a, b) = (Side::new(a), Side::new(b));
+    a.connect(&b);
+    b.connect(&a);
+    let data: Vec<u8> = (0..LENGTH as u32).map(|n| (n * 7 + n / 251) as u8).collect();
+    a.memory.write(0, &data).unwrap();
+    let ((ours, _), (theirs, remote)) = (a.all(), b.all());
+    let read = |side: &Side| {
+        let mut bytes = vec![0; LENGTH];
+        side.memory.read(0, &mut bytes).unwrap();
+        bytes
+    };
+
+    let post = |id, operation| {
+        let flags = SendFlags::SIGNALED;
+        let request = SendRequest { id, operation, elements: &[ours], flags, ..SendRequest::default() };
+        a.queue_pair.post_send(&request).unwrap();
+    };
+
+    post(1, Operation::RdmaWrite(remote));
+    a.done();
+    assert!(read(&b) == data, "the WRITE arrived damaged");
+
+    a.memory.write(0, &vec![0; LENGTH]).unwrap();
+    post(2, Operation::RdmaRead(remote));
+    a.done();
+    assert!(read(&a) == data, "the READ came back damaged");
+
+    b.memory.write(0, &vec![0; LENGTH]).unwrap();
+    b.queue_pair.post_receive(&ReceiveRequest { id: 3, elements: &[theirs] }).unwrap();
+    post(3, Operation::Send);
+    a.done();
+    b.done();
+    assert!(read(&b) == data, "the SEND arrived damaged");
+    [a.device.counters(), b.device.counters()]
+}
+
+#[test]
+fn megabytes_go_over_a_cable_in_memory() {
+    let (a, b) = Device::pair(config("10.0.0.1/24"), config("10.0.0.2/24")).unwrap();
+    all_arrives(a, b);
+}
+
+#[test]
+fn megabytes_go_over_udp_sockets_and_no_checksum_is_wrong() {
+    let a = Device::open_udp(config("127.7.92.1/8")).unwrap();
+    let b = Device::open_udp(config("127.7.92.2/8")).unwrap();
+    let counters = all_arrives(a, b);
+    for counters in counters {
+        assert_eq!(counters.discarded(Discard::Icrc), 0);
+        assert!(counters.rcvd_pkts > 700, "{counters:?}");
+    }
+}
+
+#[test]
+fn losses_on_udp_sockets_are_made_up_for() {
+    let rules = |seed| {
+        let losses = lose(Probability::new(0.02).unwrap());
+        Some(RuleSet::new(Seed::new(seed)).with(from(End::A, losses)))
+    };
+    let a = Device::open_udp(DeviceConfig { rules: rules(1), ..config("127.7.92.3/8") }).unwrap();
+    let b = Device::open_udp(DeviceConfig { rules: rules(2), ..config("127.7.92.4/8") }).unwrap();
+    all_arrives(a, b);
+}

@@ -72,7 +72,8 @@ const INTRODUCTION: &str = "\
 What `ibv_modify_qp` takes: each change of state with the attributes that must come with it and
 those that may. Everything else is refused, and then nothing changes. A device here has one port
 and no alternate paths, so no row has attributes for them. Two changes come by themselves: an error
-brings a queue pair to ERR, and an error in the send queue of UC and UD brings it to SQE.
+brings a queue pair to ERR, and an error in the send queue of UC and UD brings it to SQE. While the
+send queue drains (SQD), nothing may be ordered but RESET and ERR; the end of that is told.
 ";
 
 /// Where a row leads from.

@@ -40,6 +40,8 @@ pub struct Endpoint {
     port: Port,
     /// Queue pairs made so far.
     made: u64,
+    /// Completion queues that had overrun when it was looked last.
+    overruns: u64,
 }
 
 impl Endpoint {
@@ -52,6 +54,7 @@ impl Endpoint {
             timers: TimerHeap::default(),
             groups: Groups::default(),
             made: 0,
+            overruns: 0,
             port: Port {
                 config,
                 counters: Counters::default(),
@@ -173,6 +176,7 @@ impl Endpoint {
         let config = &self.port.config;
         let queue_pair = self.queue_pairs.get_mut(number.value()).ok_or(ModifyError::NoSuchQueuePair)?;
         let to = attributes.check(queue_pair.settings().kind, queue_pair.state())?;
+        queue_pair.may_change(context, attributes, to)?;
         let bad = |attribute, allowed| Err(ModifyError::BadValue { attribute, allowed });
         if attributes.path.is_some_and(|path| !config.addresses.contains(&path.source)) {
             return bad("IBV_QP_AV", "from an address of this port");
@@ -185,6 +189,7 @@ impl Endpoint {
         }
         queue_pair.modify(context, attributes, to, &mut self.port);
         self.settle(number);
+        self.notice_overruns(context);
         Ok(())
     }
 
@@ -198,6 +203,7 @@ impl Endpoint {
         let queue_pair = self.queue_pairs.get_mut(number.value()).ok_or(PostError::NoSuchQueue)?;
         queue_pair.post_send(context, request, &self.port.config)?;
         self.settle(number);
+        self.notice_overruns(context);
         Ok(())
     }
 
@@ -211,6 +217,7 @@ impl Endpoint {
         let queue_pair = self.queue_pairs.get_mut(number.value()).ok_or(PostError::NoSuchQueue)?;
         queue_pair.post_receive(context, request)?;
         self.settle(number);
+        self.notice_overruns(context);
         Ok(())
     }
 
@@ -224,6 +231,7 @@ impl Endpoint {
         if let Err(reason) = self.accept(context, now, &datagram) {
             self.port.counters.discard(reason);
         }
+        self.notice_overruns(context);
     }
 
     /// The checks of a packet before its transport's own, in the order in which Linux rxe does them.
@@ -317,13 +325,14 @@ impl Endpoint {
     pub fn handle_timeout(&mut self, context: &mut Context, now: u64) {
         while let Some((deadline, index)) = self.timers.first() {
             if deadline > now {
-                return;
+                break;
             }
             if let Some(queue_pair) = self.queue_pairs.at(index as usize) {
                 queue_pair.handle_timeout(context, now, &mut self.port);
             }
             self.settle_at(index);
         }
+        self.notice_overruns(context);
     }
 
     /// Whether a queue pair may have something to send.
@@ -334,12 +343,34 @@ impl Endpoint {
     /// Puts packets into the batch until it is full or there are no more. Queue pairs take turns.
     pub fn poll(&mut self, context: &mut Context, now: u64, batch: &mut Batch) {
         while !batch.is_full() {
-            let Some(index) = self.ready.pop_front() else { return };
+            let Some(index) = self.ready.pop_front() else { break };
             if let Some(queue_pair) = self.queue_pairs.at(index as usize) {
                 queue_pair.is_listed = false;
                 queue_pair.transmit(context, now, &mut self.port, batch);
             }
             self.settle_at(index);
+        }
+        self.notice_overruns(context);
+    }
+
+    /// Ends the queue pairs whose completion queues have overrun. That happens once for a queue, so that looking at all
+    /// queue pairs then costs nothing that counts.
+    #[inline]
+    fn notice_overruns(&mut self, context: &mut Context) {
+        if self.overruns != context.overruns() {
+            self.end_overrun(context);
+        }
+    }
+
+    #[cold]
+    fn end_overrun(&mut self, context: &mut Context) {
+        self.overruns = context.overruns();
+        for index in 0..self.queue_pairs.places() {
+            let Some(queue_pair) = self.queue_pairs.at(index) else { continue };
+            if queue_pair.settings().has_overrun(context) {
+                queue_pair.end_by_overrun(context, &mut self.port);
+                self.settle_at(index as u32);
+            }
         }
     }
 

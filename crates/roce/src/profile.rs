@@ -12,8 +12,10 @@ pub struct Profile {
     pub name: &'static str,
     /// The migration state bit (MigReq) of all packets: 1 says "migrated", the state of a path that never changed.
     pub migrated: bool,
-    /// A requester asks for an acknowledgement at least once in so many packets, besides the last of each message.
-    pub ack_interval: u32,
+    /// A requester asks for an acknowledgement at least once in so many packets, besides the last of each message, and
+    /// besides those behind which its window or the peer's credits end. None for no habit: it asks as often as its own
+    /// window needs, in the middle of it, so that answers come before it closes.
+    pub ack_interval: Option<u32>,
     /// Whether acknowledgements carry end-to-end credits, and those of the peer are honoured. Without, all say "none" (31),
     /// which sets no limit. Queue pairs with a shared receive queue never grant any.
     pub credits: bool,
@@ -40,11 +42,12 @@ pub struct Notifications {
 }
 
 impl Profile {
-    /// As the specification suggests, where it suggests something.
+    /// As the specification suggests, where it suggests something. When to ask for an acknowledgement it leaves to the
+    /// requester.
     pub const SPEC: Self = Self {
         name: "spec",
         migrated: true,
-        ack_interval: 64,
+        ack_interval: None,
         credits: true,
         continues_shortened_reads: false,
         notifications: Some(Notifications {
@@ -60,7 +63,7 @@ impl Profile {
     pub const RXE: Self = Self {
         name: "rxe",
         migrated: false,
-        ack_interval: 64,
+        ack_interval: Some(64),
         credits: false,
         continues_shortened_reads: true,
         notifications: None,
@@ -68,12 +71,12 @@ impl Profile {
         management_asks: true,
     };
 
-    /// NVIDIA's ConnectX adapters: the migration bit and the notification's fields as captures show them; that they grant
-    /// credits and how often they ask for acknowledgements is not verified.
+    /// NVIDIA's ConnectX adapters: the migration bit and the notification's fields as captures show them. That they grant
+    /// credits is not verified. No capture shows how often they ask for acknowledgements, so there is no habit of that.
     pub const CONNECTX: Self = Self {
         name: "connectx",
         migrated: true,
-        ack_interval: 64,
+        ack_interval: None,
         credits: true,
         continues_shortened_reads: false,
         notifications: Some(Notifications {

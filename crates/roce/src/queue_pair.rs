@@ -6,8 +6,8 @@
 use alloc::collections::VecDeque;
 
 use rdmalab_verbs::{
-    Attributes, Context, PostError, QueuePairType, ReceiveRequest, SendRequest, SharedReceiveQueueId, State,
-    Target,
+    Attributes, Context, ModifyError, PostError, QueuePairType, ReceiveRequest, SendRequest,
+    SharedReceiveQueueId, State, Target,
 };
 use rdmalab_wire::{Body, Bth, Datagram, Ecn, NetworkHeader, Packet, Psn, Qpn, Transport};
 
@@ -135,6 +135,26 @@ impl QueuePair {
     /// The rate to which the network's congestion holds it, in bytes per second.
     pub(crate) fn rate(&self) -> Option<u64> {
         self.controller.rate()
+    }
+
+    /// Whether a change that the table has may be made now.
+    pub(crate) fn may_change(
+        &self,
+        context: &Context,
+        attributes: &Attributes,
+        to: State,
+    ) -> Result<(), ModifyError> {
+        if matches!(to, State::Reset | State::Err) {
+            return Ok(());
+        }
+        if self.settings.has_overrun(context) {
+            return Err(ModifyError::CompletionQueueOverrun);
+        }
+        let changes = to != State::Sqd || !attributes.set().is_empty();
+        if self.state == State::Sqd && !self.drained && changes {
+            return Err(ModifyError::Draining);
+        }
+        Ok(())
     }
 
     /// Carries out a change that was checked against the table.
@@ -452,6 +472,14 @@ impl QueuePair {
         match self.send_half {
             SendHalf::Unreliable(_) => self.state = State::Sqe,
             SendHalf::Reliable(_) | SendHalf::None => self.enter_error(context, port),
+        }
+    }
+
+    /// A completion queue has overrun: what the application is not told of must not happen.
+    pub(crate) fn end_by_overrun(&mut self, context: &mut Context, port: &mut Port) {
+        if !matches!(self.state, State::Reset | State::Err) {
+            owner!(self, port).event(Event::Fatal(self.number));
+            self.enter_error(context, port);
         }
     }
 

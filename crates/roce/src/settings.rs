@@ -1,8 +1,8 @@
 //! What a queue pair was made with and what `modify` set, as plain values.
 
 use rdmalab_verbs::{
-    Access, Accessor, Attachment, Attributes, CompletionQueueId, Path, ProtectionDomainId, QueuePairType,
-    SharedReceiveQueueId, XrcDomainId,
+    Access, Accessor, Attachment, Attributes, CompletionQueueId, Context, Path, ProtectionDomainId,
+    QueuePairType, SharedReceiveQueueId, XrcDomainId,
 };
 use rdmalab_wire::{
     Bth, Ecn, NetworkHeader, PKey, PathMtu, Psn, QKey, Qpn, Transport, ack_timeout_nanoseconds,
@@ -66,7 +66,7 @@ impl Settings {
             partition_key: port.partition_keys.first().copied().unwrap_or(PKey::DEFAULT),
             queue_key: QKey::default(),
             window,
-            ack_interval: port.profile.ack_interval.clamp(1, window),
+            ack_interval: port.profile.ack_interval.unwrap_or(window.div_ceil(2)).clamp(1, window),
             report_retries: port.report_retries,
             source_port: match port.ip_layer {
                 IpLayer::Own => None,
@@ -126,6 +126,11 @@ impl Settings {
     /// Who we are when memory is asked for.
     pub(crate) fn accessor(&self) -> Accessor {
         Accessor { protection_domain: self.protection_domain, queue_pair: self.serial }
+    }
+
+    /// Whether completions are lost, since one of the queues they go to has overrun.
+    pub(crate) fn has_overrun(&self, context: &Context) -> bool {
+        context.is_overrun(self.send_queue) || context.is_overrun(self.receive_queue)
     }
 
     /// The base header of a packet to the peer.

@@ -4,7 +4,9 @@
 //! Nothing is ever sent again and nothing is awaited, so there are no timers. An error of a request stops the queue
 //! (the queue pair goes to SQE); requests before it are done, those behind it are flushed.
 
-use rdmalab_verbs::{Access, CompletionKind, CompletionStatus, Context, PostError, SendQueue, SendRequest, Target};
+use rdmalab_verbs::{
+    Access, CompletionKind, CompletionStatus, Context, PostError, SendQueue, SendRequest, Target,
+};
 use rdmalab_wire::{Bth, Deth, NetworkHeader, Psn, QKey, Qpn, Transport};
 
 use crate::outlet::Outlet;

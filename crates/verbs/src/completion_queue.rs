@@ -8,8 +8,8 @@ use crate::completion::Completion;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CompletionQueueId(pub(crate) u32);
 
-/// Invariant: never holds more than `capacity` entries; what would be one more sets `overrun` and is lost, as the
-/// verbs have it.
+/// Invariants: never holds more than `capacity` entries; what would be one more sets `overrun` and is lost, and so is
+/// everything behind it: nothing can be put into a queue that has overrun, as the verbs have it. What was in it stays.
 #[derive(Debug)]
 pub(crate) struct CompletionQueue {
     entries: VecDeque<Completion>,
@@ -27,7 +27,7 @@ impl CompletionQueue {
 
     /// Adds a completion; tells whether it is the first one that was lost.
     pub(crate) fn push(&mut self, completion: Completion) -> bool {
-        if self.entries.len() < self.capacity {
+        if self.entries.len() < self.capacity && !self.overrun {
             self.entries.push_back(completion);
             return false;
         }

@@ -51,6 +51,8 @@ pub struct Context {
     regions: usize,
     windows: usize,
     completion_queues: Table<CompletionQueue>,
+    /// Completion queues that have overrun.
+    overruns: u64,
     shared_receive_queues: Table<SharedReceiveQueue>,
     xrc_domains: Table<XrcDomain>,
     address_handles: Table<AddressHandle>,
@@ -75,6 +77,7 @@ impl Context {
             regions: 0,
             windows: 0,
             completion_queues: table(limits.completion_queues),
+            overruns: 0,
             shared_receive_queues: table(shared_receive_queues),
             xrc_domains: table(limits.xrc_domains),
             address_handles: table(limits.address_handles),

@@ -8,7 +8,8 @@ use crate::shared_receive_queue::SharedReceiveQueueId;
 /// Something happened to a queue that queue pairs share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ContextEvent {
-    /// A completion was lost because the queue was full (`IBV_EVENT_CQ_ERR`). Told once for each queue.
+    /// A completion was lost because the queue was full (`IBV_EVENT_CQ_ERR`). Told once for each queue. Its queue pairs go
+    /// into ERR, and each tells so.
     CompletionQueueOverrun(CompletionQueueId),
     /// The number of receives fell below the armed limit, which is disarmed now (`IBV_EVENT_SRQ_LIMIT_REACHED`).
     SharedReceiveLimit(SharedReceiveQueueId),

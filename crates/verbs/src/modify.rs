@@ -32,6 +32,10 @@ pub enum ModifyError {
         /// The verbs' name of the first one too many.
         attribute: &'static str,
     },
+    /// The send queue is still draining (SQD): what was begun must be done before attributes change or sending goes on.
+    Draining,
+    /// A completion queue of the queue pair has overrun: no completion would ever be seen.
+    CompletionQueueOverrun,
     /// An attribute's value is out of range.
     BadValue {
         /// The verbs' name of the attribute.
@@ -52,6 +56,10 @@ impl core::fmt::Display for ModifyError {
             Self::NotAllowed { transition: (from, to), attribute } => {
                 write!(f, "{attribute} cannot be set when going from {from} to {to}")
             }
+            Self::Draining => f.write_str("the send queue is still draining; wait until that is told"),
+            Self::CompletionQueueOverrun => f.write_str(
+                "a completion queue of the queue pair has overrun; make both anew, the queue with more room",
+            ),
             Self::BadValue { attribute, allowed } => write!(f, "{attribute} must be {allowed}"),
         }
     }

@@ -142,6 +142,11 @@ impl<T> Table<T> {
         self.slots.get_mut(index)?.value.as_mut()
     }
 
+    /// One behind the last dense place.
+    pub fn places(&self) -> usize {
+        self.slots.len()
+    }
+
     /// All living entries, lowest index first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().filter_map(|slot| slot.value.as_ref())

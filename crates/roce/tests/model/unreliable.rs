@@ -85,8 +85,13 @@ impl World {
                 self.pair.run_until(until, |number, from, packet| self.judge.fate(number, from, packet));
             }
             Step::Settle => self.settle(),
-            Step::Pause { side } => self.change(side, State::Rts, State::Sqd),
-            Step::Resume { side } => self.resume(side),
+            Step::Pause { side } => {
+                let peer = &mut self.pair.peers[side];
+                peer.change(peer.sender, State::Rts, State::Sqd);
+            }
+            Step::Resume { side } => {
+                self.resume(side);
+            }
             Step::Fail { side } => {
                 self.oracle.fail(side);
                 let peer = &mut self.pair.peers[side];
@@ -101,20 +106,13 @@ impl World {
         peer.state(peer.sender)
     }
 
-    fn change(&mut self, side: usize, from: State, to: State) {
-        if self.state(side) == from {
-            let peer = &mut self.pair.peers[side];
-            peer.set_state(peer.sender, to);
-        }
-    }
-
-    /// From SQD or SQE back to RTS.
-    fn resume(&mut self, side: usize) {
-        self.change(side, State::Sqd, State::Rts);
+    /// From SQD or SQE back to RTS; `false` if it must wait until what was begun is done.
+    fn resume(&mut self, side: usize) -> bool {
         if self.state(side) == State::Sqe {
             self.oracle.resume(side);
-            self.change(side, State::Sqe, State::Rts);
         }
+        let peer = &mut self.pair.peers[side];
+        peer.change(peer.sender, State::Sqd, State::Rts) && peer.change(peer.sender, State::Sqe, State::Rts)
     }
 
     /// The new connection's PSNs are far ahead of the old one's. Packets under way stay under way.
@@ -269,13 +267,15 @@ impl World {
 
     /// Lets everything come to its end, and compares all memory.
     fn settle(&mut self) {
-        for side in 0..2 {
-            self.resume(side);
+        loop {
+            let resumed = [0, 1].map(|side| self.resume(side)) == [true; 2];
+            let judge = &mut self.judge;
+            self.pair.run(|number, from, packet| judge.fate(number, from, packet));
+            self.poll();
+            if resumed {
+                break;
+            }
         }
-        // What stands behind a request that fails is flushed, so one more turn is enough.
-        let judge = &mut self.judge;
-        self.pair.run(|number, from, packet| judge.fate(number, from, packet));
-        self.poll();
         for side in 0..2 {
             let found = self.pair.peers[side].bytes(0, MEMORY);
             self.oracle.rest(side, &found, self.judge.losses[1 - side]);

@@ -78,8 +78,13 @@ impl World {
             Step::Replace { side, careful } => self.replace(side, careful),
             Step::Open { side, door, careful } => self.open(side, door, careful),
             Step::Close { side, door, careful } => self.close(side, door, careful),
-            Step::Pause { side } => self.change(side, State::Rts, State::Sqd),
-            Step::Resume { side } => self.change(side, State::Sqd, State::Rts),
+            Step::Pause { side } => {
+                let peer = &mut self.pair.peers[side];
+                peer.change(peer.sender, State::Rts, State::Sqd);
+            }
+            Step::Resume { side } => {
+                self.resume(side);
+            }
             Step::Fail { side } => {
                 self.oracle.excuse();
                 self.modify(side, State::Err);
@@ -121,11 +126,10 @@ impl World {
         [peer.state(peer.sender), peer.state(peer.receiver)]
     }
 
-    fn change(&mut self, side: usize, from: State, to: State) {
+    /// Back from SQD to RTS; `false` if it must wait until what was begun is done.
+    fn resume(&mut self, side: usize) -> bool {
         let peer = &mut self.pair.peers[side];
-        if peer.state(peer.sender) == from {
-            peer.set_state(peer.sender, to);
-        }
+        peer.change(peer.sender, State::Sqd, State::Rts)
     }
 
     /// Both queue pairs of a side go to RESET or ERR.
@@ -187,8 +191,9 @@ impl World {
                 (0..2).for_each(|side| self.modify(side, State::Err));
                 self.poll();
             }
+            let mut resumed = true;
             for side in 0..2 {
-                self.change(side, State::Sqd, State::Rts);
+                resumed &= self.resume(side);
                 for length in self.oracle.missing_receives(side) {
                     missing = true;
                     let length = if self.setup.shares_receives { LONGEST } else { length };
@@ -206,7 +211,8 @@ impl World {
             }
             self.pair.run(|number, from, packet| judge.fate(number, from, packet));
             self.poll();
-            if self.oracle.broken || (0..2).all(|side| self.oracle.missing_receives(side).is_empty()) {
+            let is_served = (0..2).all(|side| self.oracle.missing_receives(side).is_empty());
+            if resumed && (self.oracle.broken || is_served) {
                 break;
             }
         }

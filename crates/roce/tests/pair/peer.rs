@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use rdmalab_roce::{Batch, CongestionControl, Endpoint, EndpointConfig, Profile, QueuePairConfig};
 use rdmalab_verbs::{
-    Access, Attributes, Capabilities, Completion, CompletionQueueId, Context, HeapMemory, Memory, Operation,
-    Path, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest, RemoteAddress, SendFlags,
-    SendRequest, Sge, SharedReceiveQueueConfig, SharedReceiveQueueId, State, Target, WindowType, XrcUse,
+    Access, Attributes, Capabilities, Completion, CompletionQueueId, Context, HeapMemory, Memory,
+    ModifyError, Operation, Path, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest,
+    RemoteAddress, SendFlags, SendRequest, Sge, SharedReceiveQueueConfig, SharedReceiveQueueId, State,
+    Target, WindowType, XrcUse,
 };
 use rdmalab_wire::{PathMtu, Psn, QKey, Qpn, RKey};
 
@@ -355,8 +356,24 @@ impl Peer {
     }
 
     pub fn set_state(&mut self, queue_pair: Qpn, state: State) {
+        self.try_state(queue_pair, state).unwrap();
+    }
+
+    pub fn try_state(&mut self, queue_pair: Qpn, state: State) -> Result<(), ModifyError> {
         let attributes = Attributes { state: Some(state), ..Attributes::default() };
-        self.endpoint.modify(&mut self.context, queue_pair, &attributes).unwrap();
+        self.endpoint.modify(&mut self.context, queue_pair, &attributes)
+    }
+
+    /// From one state to another; `false` if it must wait until what was begun is done.
+    pub fn change(&mut self, queue_pair: Qpn, from: State, to: State) -> bool {
+        if self.state(queue_pair) != from {
+            return true;
+        }
+        match self.try_state(queue_pair, to) {
+            Ok(()) => true,
+            Err(ModifyError::Draining) => false,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     pub fn fill(&self, offset: usize, length: usize, seed: u8) {

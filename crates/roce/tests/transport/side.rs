@@ -40,6 +40,8 @@ pub struct Setup {
     pub access: Access,
     /// The habits of this side.
     pub profile: Profile,
+    /// Packets that may be unacknowledged.
+    pub window: u32,
     /// What holds it back.
     pub congestion_control: CongestionControl,
     /// Every send request is reported.
@@ -61,6 +63,7 @@ impl Default for Setup {
             rnr_retry: 7,
             access: Access::FULL,
             profile: PLAIN,
+            window: 128,
             congestion_control: CongestionControl::None,
             signals_all: false,
             elements: 4,
@@ -96,6 +99,7 @@ impl Side {
         let mut endpoint = Endpoint::new(EndpointConfig {
             report_retries: true,
             profile: setup.profile,
+            window: setup.window,
             congestion_control: setup.congestion_control,
             ..EndpointConfig::new(vec![address(n)], PathMtu::M4096)
         });

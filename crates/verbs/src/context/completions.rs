@@ -38,7 +38,13 @@ impl Context {
         self.completion_queues.get(queue.0).map_or(0, CompletionQueue::len)
     }
 
-    /// Whether completions were lost because the queue was full.
+    /// How many completion queues have overrun so far. For engines, whose queue pairs end with their queues: they compare
+    /// this with what it was.
+    pub fn overruns(&self) -> u64 {
+        self.overruns
+    }
+
+    /// Whether completions were lost because the queue was full. Nothing is put into it any more.
     pub fn is_overrun(&self, queue: CompletionQueueId) -> bool {
         self.completion_queues.get(queue.0).is_some_and(CompletionQueue::is_overrun)
     }
@@ -46,6 +52,7 @@ impl Context {
     /// Adds a completion; for engines.
     pub fn complete(&mut self, queue: CompletionQueueId, completion: Completion) {
         if self.completion_queues.get_mut(queue.0).is_some_and(|queue| queue.push(completion)) {
+            self.overruns += 1;
             self.events.push(ContextEvent::CompletionQueueOverrun(queue));
         }
     }

@@ -1,10 +1,12 @@
 //! SQD: what was begun is finished, nothing new is begun, and it is told once when everything is done.
 //!
+//! Rule: qp-sqd-draining: Until then attributes cannot be changed, and the queue pair cannot go back to RTS; T. Shanley's
+//! "InfiniBand Network Architecture" has it that they are changed when the queue pair has paused.
 //! Rule: qp-sqd: In SQD, requests that were begun are finished, repeats included, and no new one is begun;
 //! the end of that is told once.
 
-use rdmalab_roce::{Discard, Event};
-use rdmalab_verbs::{Attributes, CompletionStatus, Path, State};
+use rdmalab_roce::{CongestionControl, Discard, Event};
+use rdmalab_verbs::{Attributes, CompletionStatus, ModifyError, Path, QueuePairType, State};
 use rdmalab_wire::Datagram;
 
 use crate::script::*;
@@ -152,23 +154,68 @@ fn a_path_changed_while_drained_is_the_only_one_afterwards() {
 }
 
 #[test]
-fn fewer_reads_agreed_while_some_are_outstanding_hold_back_the_next() {
+fn while_draining_attributes_stay_and_sending_does_not_go_on() {
     let mut t = Script::with(Setup { reads: 3, ..Setup::default() });
     for n in 0..3 {
         t.post(read(1).at(n));
     }
     assert_eq!(t.take_lines().len(), 3);
     t.modify_state(State::Sqd);
-    t.modify(Attributes { max_reads: Some(1), ..Attributes::default() });
-    t.modify_state(State::Rts);
-    t.post(read(1));
-    t.deliver(read_response_only(0, 1));
-    t.deliver(read_response_only(1, 1));
-    t.expect_nothing();
-    t.deliver(read_response_only(2, 1));
-    t.expect("READ_REQUEST psn=3 va=0x200000 rkey=0x200 dmalen=1 ackreq");
-    for id in 0..3 {
+    let fewer = Attributes { max_reads: Some(1), ..Attributes::default() };
+    let resume = Attributes { state: Some(State::Rts), ..Attributes::default() };
+    for (psn, id) in [(0, 0), (1, 1), (2, 2)] {
+        assert_eq!(t.try_modify(fewer), Err(ModifyError::Draining));
+        assert_eq!(t.try_modify(resume), Err(ModifyError::Draining));
+        assert_eq!(t.try_modify(Attributes::default()), Ok(()), "nothing changes");
+        t.expect_state(State::Sqd);
+        t.deliver(read_response_only(psn, 1));
         t.expect_done(id);
+    }
+    t.expect_event(Event::SendQueueDrained);
+    t.modify(fewer);
+    t.modify(resume);
+    t.post(read(1));
+    t.post(read(1));
+    t.expect("READ_REQUEST psn=3 va=0x200000 rkey=0x200 dmalen=1 ackreq");
+    t.expect_nothing();
+}
+
+#[test]
+fn a_message_half_sent_over_an_unreliable_connection_keeps_attributes_too() {
+    let mut t = Script::with(Setup {
+        kind: QueuePairType::Uc,
+        congestion_control: CongestionControl::Fixed(1_000_000),
+        ..Setup::default()
+    });
+    // More than may leave at once.
+    t.post(write(100_000));
+    assert!(t.take_lines().len() < 98);
+    t.modify_state(State::Sqd);
+    let resume = Attributes { state: Some(State::Rts), ..Attributes::default() };
+    assert_eq!(t.try_modify(resume), Err(ModifyError::Draining));
+    t.advance(1_000 * MILLISECOND);
+    while let Some(wait) = t.until_timeout() {
+        t.take_lines();
+        t.advance(wait);
+    }
+    t.take_lines();
+    t.expect_done(0);
+    t.expect_event(Event::SendQueueDrained);
+    t.modify(resume);
+}
+
+#[test]
+fn a_queue_pair_that_is_draining_can_be_ended_or_reset() {
+    for state in [State::Err, State::Reset] {
+        let mut t = Script::new();
+        t.post(send(1));
+        assert_eq!(t.take_lines().len(), 1);
+        t.modify_state(State::Sqd);
+        t.modify_state(state);
+        if state == State::Err {
+            t.expect_flushed([0]);
+        }
+        t.expect_state(state);
     }
 }
 

@@ -4,16 +4,22 @@ use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::str::FromStr;
 
-use rdmalab_wire::EthernetAddress;
+use rdmalab_wire::{EthernetAddress, VlanTag};
 
 /// Addresses one host may have.
 pub const MAX_ADDRESSES: usize = 8;
+
+/// The largest identifier of a VLAN; 4095 is reserved (IEEE 802.1Q).
+const VLAN_MAX: u16 = 4094;
 
 /// The settings of one [`Host`](crate::Host).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostConfig {
     /// The link-layer address: unicast and not zero.
     pub mac: EthernetAddress,
+    /// The VLAN the host is in: everything it sends carries this tag, and what carries another identifier or none is not
+    /// for it. With identifier 0 the tag only tells a priority, and the host is in no VLAN, as without a tag.
+    pub vlan: Option<VlanTag>,
     /// The addresses with their on-link prefixes, at most [`MAX_ADDRESSES`]. The order matters where a source
     /// address has to be chosen: the first one that fits is taken.
     pub addresses: Vec<HostAddress>,
@@ -31,12 +37,25 @@ pub struct HostConfig {
 impl HostConfig {
     /// A host without an address yet, MTU 1500, seed 0.
     pub fn new(mac: EthernetAddress) -> Self {
-        Self { mac, addresses: Vec::new(), gateway_v4: None, gateway_v6: None, mtu: 1500, seed: 0 }
+        Self {
+            mac,
+            vlan: None,
+            addresses: Vec::new(),
+            gateway_v4: None,
+            gateway_v6: None,
+            mtu: 1500,
+            seed: 0,
+        }
     }
 
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         if self.mac.0[0] & 1 != 0 || self.mac.0 == [0; 6] {
             return Err(ConfigError::Mac(self.mac));
+        }
+        if let Some(tag) = self.vlan
+            && (tag.id > VLAN_MAX || tag.priority > 7)
+        {
+            return Err(ConfigError::Vlan(tag));
         }
         if self.addresses.len() > MAX_ADDRESSES {
             return Err(ConfigError::TooManyAddresses(self.addresses.len()));
@@ -167,6 +186,8 @@ impl core::error::Error for AddressError {}
 pub enum ConfigError {
     /// The MAC is a group address or all zero.
     Mac(EthernetAddress),
+    /// A VLAN identifier above 4094, or a priority above 7.
+    Vlan(VlanTag),
     /// More than [`MAX_ADDRESSES`].
     TooManyAddresses(usize),
     /// An address no host can have, one named twice, or a prefix longer than the address.
@@ -186,6 +207,9 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mac(mac) => write!(f, "{mac} cannot be the address of a host"),
+            Self::Vlan(tag) => {
+                write!(f, "there is no VLAN {} with priority {}: 0 to 4094, 0 to 7", tag.id, tag.priority)
+            }
             Self::TooManyAddresses(count) => {
                 write!(f, "{count} addresses, at most {MAX_ADDRESSES} are possible")
             }
@@ -249,6 +273,10 @@ mod tests {
         assert!(matches!(config(&["10.0.0.1/24"; 9]).validate(), Err(ConfigError::TooManyAddresses(9))));
         let group = HostConfig { mac: EthernetAddress([1, 0, 0, 0, 0, 1]), ..config(&[]) };
         assert!(matches!(group.validate(), Err(ConfigError::Mac(_))));
+        for (id, priority) in [(4095, 0), (5, 8)] {
+            let tag = VlanTag { id, priority, drop_eligible: false };
+            assert_eq!(HostConfig { vlan: Some(tag), ..config(&[]) }.validate(), Err(ConfigError::Vlan(tag)));
+        }
         let small = HostConfig { mtu: 1279, ..config(&["fd00::1/64"]) };
         assert_eq!(small.validate(), Err(ConfigError::Mtu { mtu: 1279, smallest: 1280 }));
         let far = HostConfig { gateway_v4: Some(Ipv4Addr::new(10, 0, 1, 1)), ..config(&["10.0.0.1/24"]) };

@@ -12,8 +12,8 @@ pub enum DropReason {
     OtherStation,
     /// It carries our own MAC as its source: a loop, or somebody with our address.
     FromOurselves,
-    /// It belongs to a VLAN: it carries a tag with an identifier other than 0.
-    Tagged,
+    /// It belongs to another VLAN, or to none while the host is in one, or to one while the host is in none.
+    OtherVlan,
     /// Neither IPv4, IPv6 nor ARP.
     UnknownProtocol,
     /// The IP destination is not ours.
@@ -33,7 +33,7 @@ impl fmt::Display for DropReason {
             Self::Malformed => "malformed",
             Self::OtherStation => "for another station",
             Self::FromOurselves => "from our own MAC",
-            Self::Tagged => "tagged for a VLAN",
+            Self::OtherVlan => "of another VLAN",
             Self::UnknownProtocol => "unknown protocol",
             Self::OtherAddress => "for another address",
             Self::BadSource => "impossible source address",
@@ -60,8 +60,8 @@ pub struct Counters {
     pub other_station: u64,
     /// Dropped: [`DropReason::FromOurselves`].
     pub from_ourselves: u64,
-    /// Dropped: [`DropReason::Tagged`].
-    pub tagged: u64,
+    /// Dropped: [`DropReason::OtherVlan`].
+    pub other_vlan: u64,
     /// Dropped: [`DropReason::UnknownProtocol`].
     pub unknown_protocol: u64,
     /// Dropped: [`DropReason::OtherAddress`].
@@ -90,7 +90,7 @@ impl Counters {
             DropReason::Malformed => &mut self.malformed,
             DropReason::OtherStation => &mut self.other_station,
             DropReason::FromOurselves => &mut self.from_ourselves,
-            DropReason::Tagged => &mut self.tagged,
+            DropReason::OtherVlan => &mut self.other_vlan,
             DropReason::UnknownProtocol => &mut self.unknown_protocol,
             DropReason::OtherAddress => &mut self.other_address,
             DropReason::BadSource => &mut self.bad_source,
@@ -104,7 +104,7 @@ impl Counters {
         self.malformed
             + self.other_station
             + self.from_ourselves
-            + self.tagged
+            + self.other_vlan
             + self.unknown_protocol
             + self.other_address
             + self.bad_source

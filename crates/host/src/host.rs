@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use core::net::IpAddr;
 
-use rdmalab_wire::EthernetAddress;
+use rdmalab_wire::{EthernetAddress, EthernetHeader};
 
 use crate::addresses::{Addresses, NextHop};
 use crate::config::{ConfigError, HostAddress, HostConfig};
@@ -16,12 +16,14 @@ use crate::neighbours::{Neighbours, Origin};
 use crate::receive::{self, Received, Sender};
 use crate::send::{self, SendError, Sent};
 use crate::stack::Stack;
+use crate::station::Station;
 use crate::tcp::Tcp;
 use crate::tcp::incoming::Verdict;
 use crate::tcp::segment::Segment;
 
-/// Bytes that [`Host::send_roce`] needs in front of the IP packet.
-pub const HEADROOM: usize = crate::stack::HEADROOM;
+/// Bytes that [`Host::send_roce`] needs in front of the IP packet, if the host tags nothing; else it is
+/// [`Host::headroom`].
+pub const HEADROOM: usize = EthernetHeader::LENGTH;
 
 /// Replies that may wait to be taken out.
 const REPLIES_MAX: usize = 64;
@@ -40,7 +42,7 @@ pub enum Handled<'f> {
 
 /// An emulated network host. See the [crate] for how to drive it.
 pub struct Host {
-    mac: EthernetAddress,
+    station: Station,
     mtu: usize,
     addresses: Addresses,
     neighbours: Neighbours,
@@ -55,12 +57,13 @@ impl Host {
     /// A host that has not said anything yet.
     pub fn new(config: &HostConfig) -> Result<Self, ConfigError> {
         config.validate()?;
+        let station = Station::new(config.mac, config.vlan);
         Ok(Self {
-            mac: config.mac,
+            station,
             mtu: config.mtu,
             addresses: Addresses::new(config),
             neighbours: Neighbours::default(),
-            stack: Stack::new(config),
+            stack: Stack::new(config, station.headroom()),
             tcp: Tcp::new(config.seed),
             frames: VecDeque::new(),
             counters: Counters::default(),
@@ -69,7 +72,12 @@ impl Host {
 
     /// The link-layer address.
     pub fn mac(&self) -> EthernetAddress {
-        self.mac
+        self.station.mac
+    }
+
+    /// Bytes that [`send_roce`](Self::send_roce) needs in front of the IP packet: 14, or 18 in a VLAN.
+    pub fn headroom(&self) -> usize {
+        self.station.headroom()
     }
 
     /// MTU of the link in bytes, from the IP header on.
@@ -90,7 +98,7 @@ impl Host {
     /// The MAC that packets to `destination` go to at present, as far as it is known.
     pub fn next_hop_mac(&self, destination: IpAddr) -> Option<EthernetAddress> {
         match self.addresses.next_hop(destination) {
-            NextHop::Ours => Some(self.mac),
+            NextHop::Ours => Some(self.station.mac),
             NextHop::Group(mac) => Some(mac),
             NextHop::Neighbour(neighbour) => self.neighbours.known(neighbour),
             NextHop::None => None,
@@ -115,7 +123,7 @@ impl Host {
     /// One frame from the link, from its Ethernet header on and without checksum (FCS).
     pub fn handle_frame<'f>(&mut self, now: u64, frame: &'f [u8]) -> Handled<'f> {
         self.counters.received += 1;
-        let outcome = match receive::sort(self.mac, &self.addresses, frame) {
+        let outcome = match receive::sort(&self.station, &self.addresses, frame) {
             Ok(Received::Roce { packet, from }) => {
                 self.counters.received_roce += 1;
                 self.neighbours.confirm(now, from.address, from.mac);
@@ -165,7 +173,7 @@ impl Host {
         Ok(())
     }
 
-    /// One RoCE v2 packet for the link: `frame` is [`HEADROOM`] bytes of any content and the IP packet behind them.
+    /// One RoCE v2 packet for the link: `frame` is [`headroom`](Self::headroom) bytes of any content and the IP packet behind them.
     ///
     /// A packet for a neighbour that is not known yet is copied and comes out of [`poll_frame`](Self::poll_frame)
     /// later; as long as earlier packets to the same neighbour wait there, later ones queue behind them. Dropping is
@@ -177,7 +185,7 @@ impl Host {
     }
 
     fn try_send_roce(&mut self, now: u64, frame: &mut [u8]) -> Result<Sent, SendError> {
-        let packet = frame.get(HEADROOM..).ok_or(SendError::NoPacket)?;
+        let packet = frame.get(self.headroom()..).ok_or(SendError::NoPacket)?;
         let (ethertype, destination) = send::destination(packet).ok_or(SendError::NoPacket)?;
         if packet.len() > self.mtu {
             return Err(SendError::TooLong);
@@ -197,7 +205,7 @@ impl Host {
                 }
             },
         };
-        send::address(frame, self.mac, mac, ethertype);
+        self.station.address(frame, mac, ethertype);
         Ok(Sent::Ready)
     }
 
@@ -259,7 +267,7 @@ impl Host {
 
     /// Gives the buffer back if the packet could not be sent.
     fn route(&mut self, now: u64, packet: Vec<u8>, origin: Origin) -> Result<(), Vec<u8>> {
-        let destination = packet.get(HEADROOM..).and_then(send::destination);
+        let destination = packet.get(self.headroom()..).and_then(send::destination);
         let Some((_, destination)) = destination else { return Err(packet) };
         if origin == Origin::Reply && self.frames.len() >= REPLIES_MAX {
             self.counters.replies_dropped += 1;
@@ -280,9 +288,9 @@ impl Host {
 
     /// Completes a packet behind its headroom and puts it among the frames.
     fn frame(&mut self, mut packet: Vec<u8>, to: EthernetAddress) {
-        let destination = packet.get(HEADROOM..).and_then(send::destination);
+        let destination = packet.get(self.headroom()..).and_then(send::destination);
         if let Some((ethertype, _)) = destination {
-            send::address(&mut packet, self.mac, to, ethertype);
+            self.station.address(&mut packet, to, ethertype);
             self.frames.push_back(packet);
         }
     }

@@ -35,6 +35,7 @@ mod neighbours;
 mod receive;
 mod send;
 mod stack;
+mod station;
 mod tcp;
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,7 @@ use rdmalab_wire::{
 use crate::addresses::Addresses;
 use crate::counters::DropReason;
 use crate::ndp;
+use crate::station::Station;
 
 const ICMPV6: u8 = 58;
 const IPV6_FRAGMENT: u8 = 44;
@@ -46,44 +47,43 @@ pub(crate) struct Sender {
 
 /// To whom the Ethernet header was addressed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Station {
+enum Audience {
     Us,
     Group,
 }
 
 /// Sorts one frame from its Ethernet header on, checksum (FCS) not included.
 pub(crate) fn sort<'f>(
-    mac: EthernetAddress,
+    own: &Station,
     addresses: &Addresses,
     frame: &'f [u8],
 ) -> Result<Received<'f>, DropReason> {
     let (header, mut rest) = frame.split_first_chunk().ok_or(DropReason::Malformed)?;
     let header = EthernetHeader::decode(header);
-    let station = match header.destination {
-        destination if destination == mac => Station::Us,
-        destination if destination.is_multicast() => Station::Group,
+    let audience = match header.destination {
+        destination if destination == own.mac => Audience::Us,
+        destination if destination.is_multicast() => Audience::Group,
         _ => return Err(DropReason::OtherStation),
     };
-    if header.source == mac {
+    if header.source == own.mac {
         return Err(DropReason::FromOurselves);
     }
     if header.source.is_multicast() {
         return Err(DropReason::Malformed);
     }
-    let mut ethertype = header.ethertype;
+    let (mut ethertype, mut vlan) = (header.ethertype, 0);
     if matches!(ethertype, ETHERTYPE_VLAN | ETHERTYPE_SERVICE_VLAN) {
-        // A tag with identifier 0 only carries a priority (IEEE 802.1Q): the frame belongs to no VLAN. VLANs of our
-        // own would be told apart here.
+        // A tag with identifier 0 only carries a priority (IEEE 802.1Q): the frame belongs to no VLAN.
         let (tag, behind) = rest.split_first_chunk().ok_or(DropReason::Malformed)?;
         let (tag, inner) = VlanTag::decode(tag);
-        if tag.id != 0 {
-            return Err(DropReason::Tagged);
-        }
-        (ethertype, rest) = (inner, behind);
+        (ethertype, vlan, rest) = (inner, tag.id, behind);
+    }
+    if !own.is_in(vlan) {
+        return Err(DropReason::OtherVlan);
     }
     match ethertype {
-        ETHERTYPE_IPV4 => sort_ipv4(addresses, header.source, station, rest),
-        ETHERTYPE_IPV6 => sort_ipv6(addresses, header.source, station, rest),
+        ETHERTYPE_IPV4 => sort_ipv4(addresses, header.source, audience, rest),
+        ETHERTYPE_IPV6 => sort_ipv6(addresses, header.source, audience, rest),
         ETHERTYPE_ARP => Ok(Received::Arp(rest)),
         _ => Err(DropReason::UnknownProtocol),
     }
@@ -92,7 +92,7 @@ pub(crate) fn sort<'f>(
 fn sort_ipv4<'f>(
     addresses: &Addresses,
     mac: EthernetAddress,
-    station: Station,
+    audience: Audience,
     packet: &'f [u8],
 ) -> Result<Received<'f>, DropReason> {
     let bytes = packet.first_chunk().ok_or(DropReason::Malformed)?;
@@ -103,7 +103,7 @@ fn sort_ipv4<'f>(
     if bytes[0] >> 4 != 4 || header_length < Ipv4Header::LENGTH || checksum::ipv4_header(whole_header) != 0 {
         return Err(DropReason::Malformed);
     }
-    let is_group = station == Station::Group && header.destination.is_multicast();
+    let is_group = audience == Audience::Group && header.destination.is_multicast();
     if !addresses.is_ours(header.destination.into()) && !is_group {
         return Err(DropReason::OtherAddress);
     }
@@ -114,13 +114,13 @@ fn sort_ipv4<'f>(
     if header.more_fragments || header.fragment_offset != 0 {
         return Err(DropReason::Fragment);
     }
-    sort_transport(station, is_group, packet, from, header.protocol, payload)
+    sort_transport(audience, is_group, packet, from, header.protocol, payload)
 }
 
 fn sort_ipv6<'f>(
     addresses: &Addresses,
     mac: EthernetAddress,
-    station: Station,
+    audience: Audience,
     packet: &'f [u8],
 ) -> Result<Received<'f>, DropReason> {
     let bytes = packet.first_chunk().ok_or(DropReason::Malformed)?;
@@ -139,7 +139,7 @@ fn sort_ipv6<'f>(
             || header.destination == ALL_NODES;
         return if concerns_us { Ok(Received::Ndp { packet, mac }) } else { Err(DropReason::OtherAddress) };
     }
-    let is_group = station == Station::Group && header.destination.is_multicast();
+    let is_group = audience == Audience::Group && header.destination.is_multicast();
     if !addresses.is_ours(header.destination.into()) && !is_group {
         return Err(DropReason::OtherAddress);
     }
@@ -152,7 +152,7 @@ fn sort_ipv6<'f>(
         IPV6_HOP_BY_HOP => return Err(DropReason::Ignored),
         _ => {}
     }
-    sort_transport(station, is_group, packet, Sender { mac, address: source }, header.next_header, payload)
+    sort_transport(audience, is_group, packet, Sender { mac, address: source }, header.next_header, payload)
 }
 
 /// The group of all nodes on the link.
@@ -161,7 +161,7 @@ pub(crate) const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1
 /// `is_group`: it is for a multicast group, which only RoCE has a use for: whether a queue pair is attached to the group
 /// is for the transport to know.
 fn sort_transport<'f>(
-    station: Station,
+    audience: Audience,
     is_group: bool,
     packet: &'f [u8],
     from: Sender,
@@ -179,7 +179,7 @@ fn sort_transport<'f>(
     }
     // One station's packet in a frame to many: RFC 1122 §4.2.3.10 wants it dropped for TCP, and no other protocol of
     // the stack has use for it.
-    if station == Station::Group {
+    if audience == Audience::Group {
         return Err(DropReason::OtherStation);
     }
     let tcp_at = (protocol == TCP).then_some(packet.len() - payload.len());

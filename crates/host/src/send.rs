@@ -4,7 +4,6 @@ use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use rdmalab_wire::ethernet::{ETHERTYPE_IPV4, ETHERTYPE_IPV6};
-use rdmalab_wire::{EthernetAddress, EthernetHeader};
 
 /// What [`Host::send_roce`](crate::Host::send_roce) did with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +60,5 @@ pub(crate) fn destination(packet: &[u8]) -> Option<(u16, IpAddr)> {
             Some((ETHERTYPE_IPV6, Ipv6Addr::from_octets(octets).into()))
         }
         _ => None,
-    }
-}
-
-/// Writes the Ethernet header into the first bytes of `frame`.
-pub(crate) fn address(frame: &mut [u8], from: EthernetAddress, to: EthernetAddress, ethertype: u16) {
-    if let Some(header) = frame.first_chunk_mut() {
-        *header = EthernetHeader { destination: to, source: from, ethertype }.encode();
     }
 }

@@ -3,7 +3,7 @@
 //! It never sees an Ethernet header, ARP or NDP (its medium is IP): neighbours are resolved in one place, for TCP and
 //! RoCE alike, and no request can be answered twice. It never sees UDP port 4791 and no fragment either.
 //!
-//! Each outgoing packet lies in a buffer of its own behind [`HEADROOM`] free bytes for the Ethernet header. At most
+//! Each outgoing packet lies in a buffer of its own behind free bytes for the Ethernet header. At most
 //! [`OUTGOING_MAX`] wait; more replies than that are thrown away, and sockets are not asked before the queue is empty.
 
 use std::collections::VecDeque;
@@ -14,9 +14,6 @@ use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpCidr};
 
 use crate::config::HostConfig;
-
-/// Bytes in front of each IP packet, for the Ethernet header.
-pub(crate) const HEADROOM: usize = 14;
 
 /// Packets that may wait to be taken out: more than there can be sockets, so that one pass over them always fits.
 pub(crate) const OUTGOING_MAX: usize = 160;
@@ -43,9 +40,9 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// From a validated configuration.
-    pub(crate) fn new(config: &HostConfig) -> Self {
-        let mut outgoing = Outgoing::default();
+    /// From a validated configuration; with so many free bytes in front of each packet.
+    pub(crate) fn new(config: &HostConfig, headroom: usize) -> Self {
+        let mut outgoing = Outgoing { headroom, ..Outgoing::default() };
         let mut settings = Config::new(HardwareAddress::Ip);
         settings.random_seed = config.seed;
         let mut port = Port { incoming: None, outgoing: &mut outgoing, mtu: config.mtu };
@@ -113,6 +110,7 @@ impl Stack {
 
 #[derive(Default)]
 struct Outgoing {
+    headroom: usize,
     packets: VecDeque<Vec<u8>>,
     spare: Vec<Vec<u8>>,
     dropped: u64,
@@ -165,8 +163,8 @@ impl TxToken for Slot<'_> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, length: usize, f: F) -> R {
         let mut buffer = self.0.spare.pop().unwrap_or_default();
         buffer.clear();
-        buffer.resize(HEADROOM + length, 0);
-        let result = f(&mut buffer[HEADROOM..]);
+        buffer.resize(self.0.headroom + length, 0);
+        let result = f(&mut buffer[self.0.headroom..]);
         if self.0.packets.len() < OUTGOING_MAX {
             self.0.packets.push_back(buffer);
         } else {

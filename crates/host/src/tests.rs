@@ -6,3 +6,4 @@ mod link;
 mod receiving;
 mod resolution;
 mod streams;
+mod vlan;

@@ -5,14 +5,13 @@ use core::net::{IpAddr, Ipv4Addr};
 use rdmalab_wire::EthernetAddress;
 use rdmalab_wire::ethernet::{ETHERTYPE_ARP, ETHERTYPE_IPV6};
 
-use super::{HEADROOM, Host, REPLIES_MAX};
+use super::{Host, REPLIES_MAX};
 use crate::addresses::{group_address, solicited_node};
 use crate::arp::{Arp, Operation};
 use crate::counters::DropReason;
 use crate::ndp::{self, Ndp, Neighbour};
 use crate::neighbours::Question;
 use crate::receive::ALL_NODES;
-use crate::send;
 
 impl Host {
     /// Tells the link our addresses unasked (gratuitous ARP, RFC 5227 §3; unsolicited advertisements, RFC 4861
@@ -24,7 +23,7 @@ impl Host {
                 IpAddr::V4(own) => {
                     let arp = Arp {
                         operation: Operation::Request,
-                        sender_mac: self.mac,
+                        sender_mac: self.station.mac,
                         sender: own,
                         target_mac: EthernetAddress([0; 6]),
                         target: own,
@@ -32,8 +31,12 @@ impl Host {
                     self.send_arp(EthernetAddress::BROADCAST, arp);
                 }
                 IpAddr::V6(own) => {
-                    let about =
-                        Neighbour { source: own, destination: ALL_NODES, target: own, mac: Some(self.mac) };
+                    let about = Neighbour {
+                        source: own,
+                        destination: ALL_NODES,
+                        target: own,
+                        mac: Some(self.station.mac),
+                    };
                     let message = Ndp::Advertisement { about, solicited: false, overrides: true };
                     self.send_ndp(group_address(ALL_NODES.into()), message);
                 }
@@ -68,7 +71,7 @@ impl Host {
         if for_us && arp.operation == Operation::Request {
             let reply = Arp {
                 operation: Operation::Reply,
-                sender_mac: self.mac,
+                sender_mac: self.station.mac,
                 sender: arp.target,
                 target_mac: arp.sender_mac,
                 target: arp.sender,
@@ -107,7 +110,7 @@ impl Host {
         if !self.addresses.is_ours(about.target.into()) {
             return Err(DropReason::OtherAddress);
         }
-        let own = Neighbour { source: about.target, mac: Some(self.mac), ..about };
+        let own = Neighbour { source: about.target, mac: Some(self.station.mac), ..about };
         if about.source.is_unspecified() {
             // Somebody is about to take one of our addresses: everybody is told that it is taken.
             let answer = Neighbour { destination: ALL_NODES, ..own };
@@ -166,13 +169,13 @@ impl Host {
             (IpAddr::V4(target), Some(IpAddr::V4(sender))) => {
                 let target_mac = EthernetAddress([0; 6]);
                 let operation = Operation::Request;
-                let arp = Arp { operation, sender_mac: self.mac, sender, target_mac, target };
+                let arp = Arp { operation, sender_mac: self.station.mac, sender, target_mac, target };
                 self.send_arp(question.at.unwrap_or(EthernetAddress::BROADCAST), arp);
             }
             (IpAddr::V6(target), Some(IpAddr::V6(source))) => {
                 let group = solicited_node(target);
                 let destination = if question.at.is_some() { target } else { group };
-                let about = Neighbour { source, destination, target, mac: Some(self.mac) };
+                let about = Neighbour { source, destination, target, mac: Some(self.station.mac) };
                 self.send_ndp(question.at.unwrap_or(group_address(group.into())), Ndp::Solicitation(about));
             }
             // Without an address of the family no next hop of it is ever found.
@@ -193,14 +196,14 @@ impl Host {
     }
 
     /// A frame with only its Ethernet header, unless too many wait.
-    fn control_frame(&mut self, to: EthernetAddress, ethertype: u16) -> Option<Vec<u8>> {
+    pub(super) fn control_frame(&mut self, to: EthernetAddress, ethertype: u16) -> Option<Vec<u8>> {
         if self.frames.len() >= REPLIES_MAX {
             self.counters.replies_dropped += 1;
             return None;
         }
         let mut frame = self.stack.buffer();
-        frame.resize(HEADROOM, 0);
-        send::address(&mut frame, self.mac, to, ethertype);
+        frame.resize(self.station.headroom(), 0);
+        self.station.address(&mut frame, to, ethertype);
         Some(frame)
     }
 }

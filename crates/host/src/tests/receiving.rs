@@ -71,7 +71,7 @@ fn roce_packets_with_ip_options_are_handed_on() {
 #[test]
 fn a_priority_tag_is_looked_through_and_a_vlan_tag_is_not() {
     let packet = roce_packet(A4, B4, b"InfiniBand");
-    for (id, expected) in [(0, Handled::Roce(&packet[..])), (5, Handled::Dropped(DropReason::Tagged))] {
+    for (id, expected) in [(0, Handled::Roce(&packet[..])), (5, Handled::Dropped(DropReason::OtherVlan))] {
         let mut tagged = vec![0xe0, id, 0x08, 0x00];
         tagged.extend_from_slice(&packet);
         assert_eq!(host_b().handle_frame(0, &to_b(0x8100, &tagged)), expected);

@@ -11,6 +11,7 @@ mod discards;
 mod dump;
 mod link;
 mod outcome;
+mod perf;
 mod pingpong;
 mod profile;
 mod states;
@@ -38,6 +39,8 @@ enum Command {
     Craft(craft::Options),
     Demo(demo::Options),
     Dump(dump::Options),
+    /// Speak perftest with a real or emulated peer
+    Perf(perf::Options),
     /// Speak ibv_rc_pingpong with a real or emulated peer
     Pingpong(pingpong::Options),
     States(states::Options),
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::Craft(options) => craft::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::Dump(options) => dump::run(&options),
+        Command::Perf(options) => perf::run(&options),
         Command::Pingpong(options) => pingpong::run(&options),
         Command::States(options) => states::run(&options),
     };

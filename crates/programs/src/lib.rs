@@ -3,4 +3,5 @@
 //! Each program is written against `rdmalab-device` as an application would be.
 #![forbid(unsafe_code)]
 
+pub mod perf;
 pub mod pingpong;

@@ -1,0 +1,141 @@
+//! perftest: `ib_write_bw`, `ib_read_bw`, `ib_send_bw`, `ib_atomic_bw` and the `_lat` of each.
+//!
+//! The two sides tell each other their queue pairs over TCP (`exchange`; EXCHANGE.md has the whole of it), then the data
+//! flows, and at the end they exchange results. Either side may be the real program. Nothing in the exchange says which test
+//! it is or how long: both sides must be told alike.
+
+mod bandwidth;
+mod error;
+mod exchange;
+mod figures;
+mod latency;
+mod options;
+mod requests;
+mod session;
+mod stages;
+mod table;
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use rdmalab_device::Device;
+
+pub use error::PerfError;
+pub use exchange::{Figures, Side};
+pub use figures::{Latencies, Pace, Summary};
+pub use options::{DEFAULT_PORT, Length, Measure, Operation, Options, Role};
+pub use table::{Columns, Each, Heading, RULE, Row, SideLine};
+
+use exchange::Exchange;
+use session::Session;
+
+/// How often progress is told.
+const PROGRESS: Duration = Duration::from_secs(5);
+
+/// What happens on the way, for those who print it.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// The server listens on this address.
+    Listening(SocketAddr),
+    /// Both sides have agreed.
+    Heading(&'a Heading<'a>),
+    /// A queue pair of one of the sides.
+    Side(&'a SideLine),
+    /// Results are to come.
+    Columns(Columns),
+    /// Each latency that was measured of one size.
+    Each(&'a Latencies),
+    /// The results of one size.
+    Row(&'a Row),
+    /// So many messages or rounds of this size are done.
+    Progress {
+        /// Bytes of a message.
+        size: u32,
+        /// Messages or rounds.
+        done: u64,
+    },
+}
+
+/// Plays a role: waits for a client, or connects to a server, and tests. `device_name` is for the heading.
+pub fn run(
+    device: &Device,
+    device_name: &str,
+    role: Role,
+    options: &Options,
+    tell: &mut dyn FnMut(Step<'_>),
+) -> Result<(), PerfError> {
+    options.check()?;
+    let stream = match role {
+        Role::Server => {
+            let listener = device.listen(options.port)?;
+            tell(Step::Listening(SocketAddr::new(own_address(device, options, None)?.1, options.port)));
+            let silence = |patience| PerfError::Silence { what: "a client", patience };
+            listener.accept(options.patience)?.ok_or_else(|| silence(options.patience.unwrap_or_default()))?
+        }
+        Role::Client(server) => device.connect(SocketAddr::new(server, options.port), options.patience)?,
+    };
+    let peer = stream.ends().map(|(_, peer)| peer.ip());
+    let heard = || device.counters().rcvd_pkts;
+    let mut exchange = Exchange::new(stream, role, options.patience, &heard);
+    let terms = exchange.agree(options.mtu)?;
+    let sizes = options.sizes(terms.mtu)?;
+    let (gid_index, local) = own_address(device, options, peer)?;
+    let mut session = Session::open(device, options, &terms, local)?;
+    tell(Step::Heading(&Heading { options, role, terms, device: device_name, gid_index }));
+
+    let ours = session.sides(options);
+    let theirs = exchange.sides(&ours)?;
+    for (is_local, sides) in [(true, &ours), (false, &theirs)] {
+        for &side in sides {
+            tell(Step::Side(&SideLine { is_local, operation: options.operation, side }));
+        }
+    }
+    session.connect(options, &terms, theirs)?;
+    requests::post_receives(&session, options)?;
+    let theirs = session.remote.clone();
+    exchange.connected(&ours, &theirs)?;
+    exchange.meet(&ours, &theirs)?;
+    stages::Stages { session: &session, options, terms, role, exchange, ours, theirs, tell }.run(&sizes)?;
+    if options.measure == Measure::Latency && options.operation == Operation::Write {
+        linger(device);
+    }
+    Ok(())
+}
+
+/// Stays until nothing has come for a while: after the last WRITE nobody says that he has seen everything.
+fn linger(device: &Device) {
+    const QUIET: Duration = Duration::from_millis(150);
+    /// In the end the peer has to see for itself.
+    const MOST: u32 = 10;
+    let mut seen = device.counters().rcvd_pkts;
+    for _ in 0..MOST {
+        std::thread::sleep(QUIET);
+        let now = device.counters().rcvd_pkts;
+        if now == seen {
+            return;
+        }
+        seen = now;
+    }
+}
+
+/// The address of our queue pairs, and its index in the GID table: the one asked for, or the first of the peer's family
+/// that is not link-local.
+fn own_address(
+    device: &Device,
+    options: &Options,
+    peer: Option<IpAddr>,
+) -> Result<(usize, IpAddr), PerfError> {
+    let gids = device.gids();
+    let index = match options.gid_index {
+        Some(index) => index,
+        None => {
+            let fits = |gid: &IpAddr| {
+                let link_local = matches!(gid, IpAddr::V6(gid) if gid.is_unicast_link_local());
+                !link_local && peer.is_none_or(|peer| peer.is_ipv4() == gid.is_ipv4())
+            };
+            gids.iter().position(fits).unwrap_or(0)
+        }
+    };
+    let none = PerfError::NoSuchGid { index, entries: gids.len() };
+    gids.get(index).map(|&gid| (index, gid)).ok_or(none)
+}

@@ -1,0 +1,270 @@
+//! A bandwidth test of one size: as many requests under way as the queues hold, completions taken out in batches.
+//!
+//! One loop serves senders, receivers and those who are both. It never waits without an end: when nothing completes for
+//! the time of patience, it says so.
+
+use std::time::{Duration, Instant};
+
+use rdmalab_device::{Completion, CompletionStatus, SendFlags, SendRequest};
+
+use super::error::PerfError;
+use super::exchange::{Figures, Terms};
+use super::figures::Tally;
+use super::options::{Length, Operation, Options};
+use super::requests::{
+    Values, check, check_length, count_of, id, is_receive, post_receive, queue_pair_of, work,
+};
+use super::session::{Ring, Session};
+
+/// How often one who has nothing to do looks at the clock.
+const LOOK: Duration = Duration::from_millis(100);
+/// When time is up, a receiver stays until so long nothing came: the sender's clock began later.
+const QUIET: Duration = Duration::from_millis(300);
+/// When time is up, a sender waits at most so long for what is under way.
+const PARTING: Duration = Duration::from_millis(300);
+
+/// What one side does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    /// Bytes of a message.
+    pub(super) size: u32,
+    /// It sends, writes, reads.
+    pub(super) sends: bool,
+    /// It receives.
+    pub(super) receives: bool,
+}
+
+/// What a side measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured {
+    /// Of what it sent.
+    pub(super) sent: Figures,
+    /// Of what it received.
+    pub(super) received: Figures,
+}
+
+/// Runs the test. `tell` is told now and then how many messages are done.
+pub(super) fn run(
+    session: &Session,
+    options: &Options,
+    terms: &Terms,
+    load: Load,
+    tell: &mut dyn FnMut(u64),
+) -> Result<Measured, PerfError> {
+    let mut flow = Flow::new(session, options, terms, load);
+    let mut told = Instant::now();
+    loop {
+        flow.post()?;
+        let any = flow.drain()?;
+        if flow.is_over() {
+            break;
+        }
+        if told.elapsed() >= super::PROGRESS {
+            tell(flow.sent.all_done() + flow.received.all_done());
+            told = Instant::now();
+        }
+        if !any {
+            flow.wait()?;
+        }
+    }
+    Ok(Measured {
+        sent: flow.sent.figures(load.size, options.gigabits),
+        received: flow.received.figures(load.size, options.gigabits),
+    })
+}
+
+/// The counts of one queue pair.
+#[derive(Clone)]
+struct Lane {
+    posted: u64,
+    completed: u64,
+    received: u64,
+    values: Values,
+}
+
+struct Flow<'a> {
+    session: &'a Session,
+    options: &'a Options,
+    load: Load,
+    ring: Ring,
+    lanes: Vec<Lane>,
+    depth: u64,
+    moderation: u64,
+    /// Messages of a queue pair; if not given, until the time is up.
+    messages: Option<u64>,
+    start: Instant,
+    /// In nanoseconds from the start.
+    end: u64,
+    sent: Tally,
+    received: Tally,
+    /// When something completed last, in nanoseconds from the start.
+    last: u64,
+    /// What is sent inline.
+    inline: Option<Vec<u8>>,
+}
+
+impl<'a> Flow<'a> {
+    fn new(session: &'a Session, options: &'a Options, terms: &Terms, load: Load) -> Self {
+        let ring = Ring::new(load.size, terms);
+        let (messages, end, window) = match options.length {
+            Length::Messages(messages) => (Some(messages), u64::MAX, None),
+            Length::Time { total, margin } => {
+                let (total, margin) = (nanoseconds(total), nanoseconds(margin));
+                let window = if margin * 2 < total { (margin, total - margin) } else { (0, total) };
+                (None, total, Some(window))
+            }
+        };
+        let values = Values::new(options.operation, ring.places());
+        let lane = Lane { posted: 0, completed: 0, received: 0, values };
+        let inline = (load.size <= options.inline).then(|| vec![0x5a; load.size as usize]);
+        Self {
+            session,
+            options,
+            load,
+            ring,
+            lanes: vec![lane; session.queue_pairs.len()],
+            depth: options.send_depth().into(),
+            moderation: options.moderation().into(),
+            messages,
+            start: Instant::now(),
+            end,
+            sent: Tally::new(options.looks_for_peak(), window),
+            received: Tally::new(false, window),
+            last: 0,
+            inline,
+        }
+    }
+
+    fn now(&self) -> u64 {
+        nanoseconds(self.start.elapsed())
+    }
+
+    /// Fills the send queues.
+    fn post(&mut self) -> Result<(), PerfError> {
+        if !self.load.sends || self.messages.is_none() && self.now() >= self.end {
+            return Ok(());
+        }
+        for queue_pair in 0..self.lanes.len() {
+            let lane = &self.lanes[queue_pair];
+            let most = self.messages.unwrap_or(u64::MAX).min(lane.completed + self.depth);
+            for number in lane.posted..most {
+                self.post_one(queue_pair, number)?;
+            }
+            self.lanes[queue_pair].posted = most;
+        }
+        Ok(())
+    }
+
+    fn post_one(&mut self, queue_pair: usize, number: u64) -> Result<(), PerfError> {
+        let operation = self.options.operation;
+        let (_, offset) = self.ring.place(number);
+        let element = if operation.is_atomic() {
+            // A place for each result, until it is looked at.
+            self.session.element(queue_pair, number % self.depth * 8, 8)
+        } else {
+            self.session.element(queue_pair, offset, self.load.size)
+        };
+        let count = number + 1;
+        let is_last = Some(count) == self.messages;
+        let flags = if is_last || count.is_multiple_of(self.moderation) {
+            SendFlags::SIGNALED
+        } else {
+            SendFlags::empty()
+        };
+        let elements = [element];
+        let now = self.now();
+        self.session.queue_pairs[queue_pair].post_send(&SendRequest {
+            id: id(queue_pair, count),
+            operation: work(operation, || self.session.remote(queue_pair, offset)),
+            target: self.session.target(queue_pair),
+            elements: if self.inline.is_some() { &[] } else { &elements },
+            inline: self.inline.as_deref(),
+            flags,
+        })?;
+        self.sent.post(now);
+        Ok(())
+    }
+
+    /// Takes out all completions that are there, and says whether there were any.
+    fn drain(&mut self) -> Result<bool, PerfError> {
+        let mut any = false;
+        while let Some(completion) = self.session.completions.poll() {
+            self.handle(&completion)?;
+            any = true;
+        }
+        Ok(any)
+    }
+
+    /// Waits for a completion, not too long.
+    fn wait(&mut self) -> Result<(), PerfError> {
+        let look = self.options.patience.map_or(LOOK, |patience| patience.min(LOOK));
+        if let Some(completion) = self.session.completions.wait(Some(look))? {
+            return self.handle(&completion);
+        }
+        let silent = Duration::from_nanos(self.now() - self.last);
+        match self.options.patience {
+            Some(patience) if silent >= patience => {
+                let what = if self.load.sends { "a completion" } else { "the next message" };
+                Err(PerfError::Silence { what, patience })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn handle(&mut self, completion: &Completion) -> Result<(), PerfError> {
+        let now = self.now();
+        let queue_pair = queue_pair_of(completion);
+        if now >= self.end && completion.status != CompletionStatus::Success {
+            // The peer's time is up, too, and it has left.
+            return Ok(());
+        }
+        self.last = now;
+        if is_receive(completion) {
+            check(completion, self.lanes[queue_pair].received + 1)?;
+            check_length(completion, self.load.size, self.options)?;
+            self.lanes[queue_pair].received += 1;
+            self.received.done(1, now);
+            return post_receive(self.session, self.options, queue_pair);
+        }
+        let count = count_of(completion);
+        check(completion, count)?;
+        if self.options.operation == Operation::Read {
+            check_length(completion, self.load.size, self.options)?;
+        }
+        self.check_values(queue_pair, count)?;
+        let lane = &mut self.lanes[queue_pair];
+        self.sent.done(count - lane.completed, now);
+        lane.completed = count;
+        Ok(())
+    }
+
+    /// Looks at what atomics up to this one found.
+    fn check_values(&mut self, queue_pair: usize, count: u64) -> Result<(), PerfError> {
+        if !self.options.operation.is_atomic() {
+            return Ok(());
+        }
+        let lane = &mut self.lanes[queue_pair];
+        for number in lane.completed..count {
+            let found = self.session.result(queue_pair, number % self.depth);
+            lane.values.found(queue_pair, number, self.ring.place(number).0, found)?;
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        let Some(messages) = self.messages else {
+            let now = self.now();
+            let quiet = Duration::from_nanos(now - self.last) >= QUIET;
+            let under_way = self.lanes.iter().any(|lane| lane.posted - lane.completed >= self.moderation);
+            let parted = !self.load.sends || !under_way || now >= self.end + nanoseconds(PARTING);
+            return now >= self.end && parted && (!self.load.receives || quiet);
+        };
+        let sent = !self.load.sends || self.lanes.iter().all(|lane| lane.completed == messages);
+        let all = messages.saturating_mul(self.lanes.len() as u64);
+        sent && (!self.load.receives || self.received.all_done() >= all)
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,206 @@
+//! The conversation of perftest's programs over one TCP connection, beside the RDMA. EXCHANGE.md tells it whole.
+//!
+//! It is a row of swaps: each message of the client is answered by one of the server of the same length and meaning. So
+//! both sides make the same calls here, and only the order of writing and reading differs. It never looks at a queue pair.
+//!
+//! No wait is without an end. But the other side may be busy with millions of messages and have nothing to say: as long as
+//! packets of it arrive, it is not silent.
+
+mod words;
+
+use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
+
+use rdmalab_device::PathMtu;
+
+pub use words::{Figures, Side};
+
+use super::Role;
+use super::error::PerfError;
+use words::{OUR_VERSION, decode_mtu, decode_version, encode_mtu, encode_version};
+
+/// Addresses of one-sided operations go round in so many bytes, in both programs.
+const CYCLE: u32 = 4096;
+/// They are multiples of so many bytes apart.
+const LINE: u32 = 64;
+/// The largest of either that a peer may ask for.
+const LARGEST: u32 = 1 << 20;
+
+/// A connection on which reading can be told when to give up. So long, at most, one read may wait.
+pub(super) trait Wait: Read + Write {
+    fn set_patience(&mut self, patience: Option<Duration>);
+}
+
+impl Wait for rdmalab_device::Stream {
+    fn set_patience(&mut self, patience: Option<Duration>) {
+        self.set_timeout(patience);
+    }
+}
+
+/// What both sides hold to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Terms {
+    /// The smaller one of the two.
+    pub(super) mtu: PathMtu,
+    /// Bytes in which the addresses of one-sided operations go round.
+    pub(super) cycle: u32,
+    /// Addresses are multiples of so many bytes apart.
+    pub(super) line: u32,
+}
+
+/// One side of a conversation.
+pub(super) struct Exchange<'a, S> {
+    stream: S,
+    role: Role,
+    patience: Option<Duration>,
+    /// Counts packets that arrived: a peer that sends some is alive.
+    heard: &'a dyn Fn() -> u64,
+}
+
+impl<'a, S: Wait> Exchange<'a, S> {
+    pub(super) fn new(stream: S, role: Role, patience: Option<Duration>, heard: &'a dyn Fn() -> u64) -> Self {
+        Self { stream, role, patience, heard }
+    }
+
+    /// The beginning: versions, the shape of memory, path MTUs.
+    pub(super) fn agree(&mut self, mtu: PathMtu) -> Result<Terms, PerfError> {
+        let theirs = self.swap("the version", &encode_version(OUR_VERSION))?;
+        if decode_version(&theirs).is_none() {
+            return Err(PerfError::Version(readable(&theirs)));
+        }
+        let cycle = self.number("the size of the cycle of addresses", CYCLE)?;
+        let line = self.number("the size of a cache line", LINE)?;
+        let theirs = self.swap("the path MTU", &encode_mtu(mtu))?;
+        let theirs = decode_mtu(&theirs).ok_or_else(|| garbage("the path MTU", &theirs))?;
+        let mtu = if theirs.bytes() < mtu.bytes() { theirs } else { mtu };
+        Ok(Terms { mtu, cycle, line })
+    }
+
+    /// Either side's number, as four bytes, the largest counts.
+    fn number(&mut self, what: &'static str, ours: u32) -> Result<u32, PerfError> {
+        let theirs = self.swap(what, &ours.to_be_bytes())?;
+        match u32::from_be_bytes(theirs) {
+            number if number.is_power_of_two() && number <= LARGEST => Ok(number.max(ours)),
+            _ => Err(garbage(what, &theirs)),
+        }
+    }
+
+    /// The queue pairs of both sides, one after the other.
+    pub(super) fn sides(&mut self, ours: &[Side]) -> Result<Vec<Side>, PerfError> {
+        let mut theirs = Vec::with_capacity(ours.len());
+        for side in ours {
+            let side = self.side("the announcement of a queue pair", side)?;
+            // One that has fewer queue pairs than we goes on and repeats them.
+            if theirs.first().is_some_and(|first: &Side| first.queue_pair == side.queue_pair) {
+                return Err(PerfError::OtherQueuePairs);
+            }
+            theirs.push(side);
+        }
+        Ok(theirs)
+    }
+
+    /// Both sides say all their queue pairs once more, to tell that they are connected.
+    pub(super) fn connected(&mut self, ours: &[Side], theirs: &[Side]) -> Result<(), PerfError> {
+        for (ours, theirs) in ours.iter().zip(theirs) {
+            if self.side("the word that it is connected", ours)? != *theirs {
+                return Err(PerfError::OtherQueuePairs);
+            }
+        }
+        Ok(())
+    }
+
+    /// Both sides have come to the same point. They say so by their first queue pair.
+    pub(super) fn meet(&mut self, ours: &[Side], theirs: &[Side]) -> Result<(), PerfError> {
+        let (Some(ours), Some(theirs)) = (ours.first(), theirs.first()) else { return Ok(()) };
+        // One that has more queue pairs than we is still announcing them.
+        if self.side("the word that it is ready", ours)? == *theirs {
+            Ok(())
+        } else {
+            Err(PerfError::OtherQueuePairs)
+        }
+    }
+
+    fn side(&mut self, what: &'static str, ours: &Side) -> Result<Side, PerfError> {
+        let theirs = self.swap(what, &ours.encode())?;
+        Side::decode(&theirs).ok_or_else(|| garbage(what, &theirs))
+    }
+
+    /// What both sides measured. Who has measured nothing says whatever he likes; we say zeros.
+    pub(super) fn figures(&mut self, ours: &Figures, peer_measures: bool) -> Result<Figures, PerfError> {
+        let mut theirs = ours.encode();
+        for message in &mut theirs {
+            *message = self.swap("the results", message)?;
+        }
+        match Figures::decode(&theirs) {
+            Some(figures) => Ok(figures),
+            None if peer_measures => Err(garbage("the results", &theirs.concat())),
+            None => Ok(Figures::default()),
+        }
+    }
+
+    /// The last word of both. Nobody waits for the other's.
+    pub(super) fn done(mut self) {
+        // Whoever has left already has heard enough.
+        let _ = self.stream.write_all(b"done\0");
+    }
+
+    /// Says something and hears the peer's counterpart: the client speaks first.
+    fn swap<const N: usize>(&mut self, what: &'static str, ours: &[u8; N]) -> Result<[u8; N], PerfError> {
+        if self.role.is_client() {
+            self.say(what, ours)?;
+        }
+        let theirs = self.hear(what)?;
+        if !self.role.is_client() {
+            self.say(what, ours)?;
+        }
+        Ok(theirs)
+    }
+
+    fn say(&mut self, what: &'static str, message: &[u8]) -> Result<(), PerfError> {
+        self.stream.set_patience(self.patience);
+        self.stream.write_all(message).map_err(|error| PerfError::Tcp { what, error })
+    }
+
+    fn hear<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], PerfError> {
+        /// How often to look whether packets arrive.
+        const LOOK: Duration = Duration::from_millis(500);
+        self.stream.set_patience(Some(self.patience.map_or(LOOK, |patience| patience.min(LOOK))));
+        let mut message = [0; N];
+        let (mut got, mut heard, mut since) = (0, (self.heard)(), Instant::now());
+        while got < N {
+            match self.stream.read(&mut message[got..]) {
+                Ok(0) => return Err(PerfError::Hangup { what, got, expected: N }),
+                Ok(count) => {
+                    got += count;
+                    since = Instant::now();
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                    let now = (self.heard)();
+                    if now != heard {
+                        (heard, since) = (now, Instant::now());
+                    } else if let Some(patience) =
+                        self.patience.filter(|&patience| since.elapsed() >= patience)
+                    {
+                        return Err(PerfError::Silence { what, patience });
+                    }
+                }
+                Err(error) => return Err(PerfError::Tcp { what, error }),
+            }
+        }
+        Ok(message)
+    }
+}
+
+fn garbage(what: &'static str, found: &[u8]) -> PerfError {
+    PerfError::Garbage { what, found: readable(found) }
+}
+
+/// Bytes of a peer as they may be shown to people.
+fn readable(bytes: &[u8]) -> String {
+    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    bytes[..end].escape_ascii().to_string()
+}
+
+#[cfg(test)]
+mod tests;

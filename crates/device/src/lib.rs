@@ -15,7 +15,9 @@
 #![forbid(unsafe_code)]
 
 mod adapter;
+mod connections;
 mod event;
+mod general_services;
 mod network;
 mod port;
 mod recorder;
@@ -24,6 +26,9 @@ mod recorder;
 mod live;
 
 pub use adapter::{Adapter, AdapterConfig, Progress};
+pub use connections::{
+    CmChannel, CmError, CmEvent, CmEventKind, CmId, ConnectionParameters, Connections, Offer,
+};
 pub use event::DeviceEvent;
 pub use network::{Network, NetworkConfig, Passage};
 pub use port::Port;
@@ -36,6 +41,7 @@ pub use live::{
     SharedReceiveQueueOptions, Stream, XrcDomain,
 };
 
+pub use rdmalab_cm::DisconnectCause;
 pub use rdmalab_host::{ConfigError, HostAddress, HostConfig};
 #[cfg(feature = "net")]
 pub use rdmalab_net::NetError;
@@ -46,8 +52,9 @@ pub use rdmalab_roce::{
 pub use rdmalab_verbs::{
     Access, AddressHandleId, Attributes, Capabilities, Completion, CompletionKind, CompletionQueueId,
     CompletionStatus, ContextEvent, FastRegistration, HeapMemory, Memory, MemoryFault, ModifyError,
-    Operation, Path, Placement, PostError, QueuePairType, ReceiveRequest, RemoteAddress, Selectivity,
-    SendFlags, SendRequest, Sge, SharedReceiveQueueConfig, SharedReceiveQueueId, State, Target,
+    Operation, Path, Placement, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest, RemoteAddress,
+    Selectivity, SendFlags, SendRequest, Sge, SharedReceiveQueueConfig, SharedReceiveQueueId, State, Target,
     WindowBinding, WindowType, XrcDomainId, XrcUse,
 };
+pub use rdmalab_wire::mad::{PortSpace, RejReason, SidrStatus};
 pub use rdmalab_wire::{EthernetAddress, Gid, ImmDt, PKey, PathMtu, Psn, QKey, Qpn, RKey};

@@ -39,7 +39,6 @@ use rdmalab_wire::RKey;
 use crate::port::Port;
 use node::Node;
 
-
 pub use address_handle::AddressHandle;
 pub use completion_queue::CompletionQueue;
 pub use device::{Device, DeviceConfig};

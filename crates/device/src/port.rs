@@ -11,6 +11,7 @@ use rdmalab_roce::{Batch, CreateError, Endpoint, EndpointConfig, QueuePairConfig
 use rdmalab_verbs::{Attributes, Context, ModifyError, PostError, ReceiveRequest, SendRequest};
 use rdmalab_wire::Qpn;
 
+use crate::connections::{CmError, ConnectionTable, Connections};
 use crate::event::DeviceEvent;
 
 /// Packets that are built before they are handed on.
@@ -26,6 +27,7 @@ pub struct Port {
     /// Packets of the batch that were handed on.
     handed: usize,
     headroom: usize,
+    connections: Option<Box<ConnectionTable>>,
 }
 
 impl Port {
@@ -37,6 +39,31 @@ impl Port {
             context: Context::default(),
             handed: 0,
             headroom,
+            connections: None,
+        }
+    }
+
+    /// Lets the port manage connections from now on: it has a general services interface, answers who calls, and may
+    /// call. `seed` gives the numbers of its messages and its first PSNs; where peers outlive a run, it must be another in
+    /// the next.
+    pub fn manage_connections(&mut self, seed: u64) -> Result<(), CreateError> {
+        if self.connections.is_none() {
+            let table = ConnectionTable::new(&mut self.endpoint, &mut self.context, seed)?;
+            self.connections = Some(Box::new(table));
+        }
+        Ok(())
+    }
+
+    /// The connections, if the port [manages](Self::manage_connections) them.
+    pub fn connections(&mut self) -> Result<Connections<'_>, CmError> {
+        let Self { endpoint, context, connections, .. } = self;
+        let table = connections.as_deref_mut().ok_or(CmError::NotManaged)?;
+        Ok(Connections { table, endpoint, context })
+    }
+
+    fn service_connections(&mut self, now: u64) {
+        if let Some(table) = &mut self.connections {
+            table.service(&mut self.endpoint, &mut self.context, now);
         }
     }
 
@@ -73,7 +100,8 @@ impl Port {
     /// Takes the next asynchronous event out: those of the transport in their order, then those of shared queues in
     /// theirs. Which of two of different origin came first is not known.
     pub fn poll_event(&mut self) -> Option<DeviceEvent> {
-        let of_queue_pair = self.endpoint.poll_event().map(DeviceEvent::QueuePair);
+        let passed = self.connections.as_mut().and_then(|table| table.poll_transport_event());
+        let of_queue_pair = passed.or_else(|| self.endpoint.poll_event()).map(DeviceEvent::QueuePair);
         of_queue_pair.or_else(|| self.context.poll_event().map(DeviceEvent::SharedQueue))
     }
 
@@ -85,12 +113,17 @@ impl Port {
     /// Does everything that is due by `now`.
     pub fn handle_timeout(&mut self, now: u64) {
         self.endpoint.handle_timeout(&mut self.context, now);
+        self.service_connections(now);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) or [`fill`](Self::fill) has something to do; at once, if packets wait.
     pub fn next_timeout(&self, now: u64) -> Option<u64> {
         let waits = self.handed < self.batch.len() || self.endpoint.has_packets();
-        if waits { Some(now) } else { self.endpoint.next_timeout() }
+        if waits {
+            return Some(now);
+        }
+        let of_connections = self.connections.as_ref().and_then(|table| table.next_timeout());
+        [self.endpoint.next_timeout(), of_connections].into_iter().flatten().min()
     }
 
     /// The packet that is to be sent next, with the headroom in front; none if [`fill`](Self::fill) is to make more.
@@ -105,7 +138,7 @@ impl Port {
 
     /// The packet goes to the port itself, instead of being sent. It still has to be [passed](Self::pass).
     pub fn loop_back(&mut self, now: u64) {
-        let Self { endpoint, context, batch, handed, headroom } = self;
+        let Self { endpoint, context, batch, handed, headroom, .. } = self;
         if let Some(packet) = batch.with_headroom(*handed).and_then(|packet| packet.get(*headroom..)) {
             endpoint.handle_packet(context, now, packet);
         }
@@ -115,6 +148,7 @@ impl Port {
     pub fn fill(&mut self, now: u64) -> bool {
         self.batch.clear();
         self.handed = 0;
+        self.service_connections(now);
         self.endpoint.poll(&mut self.context, now, &mut self.batch);
         !self.batch.is_empty()
     }

@@ -1,0 +1,155 @@
+//! The calling side: finding the way, calling, and ending a connection, which both sides may.
+
+use std::net::{IpAddr, SocketAddr};
+
+use rdmalab_cm::{ConnectRequest, PathSettings, ResolveRequest, Route, Target};
+use rdmalab_wire::Qpn;
+use rdmalab_wire::mad::PortSpace;
+
+use super::attributes::Agreement;
+use super::identifier::Stage;
+use super::listening::{path, service};
+use super::{Below, CmError, CmEventKind, CmId, Connections, PARTITION};
+
+/// What one side offers for a connection (`rdma_conn_param`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionParameters<'a> {
+    /// For the peer's application: 56 bytes of a caller, 180 of one that asks for a datagram service, 196 of one that
+    /// accepts, 136 of one that answers.
+    pub private_data: &'a [u8],
+    /// READs and atomics of the peer's that are answered at once.
+    pub responder_resources: u8,
+    /// READs and atomics that are outstanding at once.
+    pub initiator_depth: u8,
+    /// How often what is not acknowledged is sent again: 0 to 7. The caller's counts for both sides.
+    pub retry_count: u8,
+    /// How often the peer tries again when we are not ready: 0 to 7, 7 for ever.
+    pub rnr_retry_count: u8,
+    /// Whether receives come from a shared queue.
+    pub shared_receive_queue: bool,
+}
+
+impl Default for ConnectionParameters<'_> {
+    /// One READ at once each way, and as often again as can be said.
+    fn default() -> Self {
+        Self {
+            private_data: &[],
+            responder_resources: 1,
+            initiator_depth: 1,
+            retry_count: 7,
+            rnr_retry_count: 7,
+            shared_receive_queue: false,
+        }
+    }
+}
+
+impl Connections<'_> {
+    /// Looks for an address of ours that leads to the peer's (`rdma_resolve_addr`): the one given, or the first of the
+    /// peer's family, link-local ones for link-local peers only. That the peer is there is not asked.
+    pub fn resolve_address(
+        &mut self,
+        id: CmId,
+        source: Option<IpAddr>,
+        peer: SocketAddr,
+    ) -> Result<(), CmError> {
+        let identifier = self.table.at(id, Stage::Idle)?;
+        let space = identifier.space;
+        let is_link_local = |address: IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
+        let own = self.endpoint.config().addresses.iter().copied().find(|own| match source {
+            Some(source) => *own == source,
+            None => own.is_ipv4() == peer.is_ipv4() && is_link_local(*own) == is_link_local(peer.ip()),
+        });
+        let own = own.filter(|own| own.is_ipv4() == peer.is_ipv4() && !peer.ip().is_unspecified());
+        let own = own.ok_or(CmError::NoAddress(peer.ip()))?;
+        let port = self.table.cm.ports().take(space, None)?;
+        let identifier = self.table.identifier(id)?;
+        identifier.taken_port = Some(port);
+        identifier.local = Some(SocketAddr::new(own, port));
+        identifier.peer = Some(peer);
+        identifier.stage = Stage::AddressResolved;
+        self.table.tell(id, CmEventKind::AddressResolved);
+        Ok(())
+    }
+
+    /// Looks for the route (`rdma_resolve_route`), which on Ethernet follows from the addresses.
+    pub fn resolve_route(&mut self, id: CmId) -> Result<(), CmError> {
+        self.table.at(id, Stage::AddressResolved)?.stage = Stage::RouteResolved;
+        self.table.tell(id, CmEventKind::RouteResolved);
+        Ok(())
+    }
+
+    /// Calls the peer (`rdma_connect`), or asks for its datagram service.
+    pub fn connect(
+        &mut self,
+        now: u64,
+        id: CmId,
+        parameters: &ConnectionParameters<'_>,
+    ) -> Result<(), CmError> {
+        let psn = self.table.psn();
+        let max_mtu = self.endpoint.config().max_mtu;
+        let identifier = self.table.at(id, Stage::RouteResolved)?;
+        let (Some(local), Some(peer)) = (identifier.local, identifier.peer) else {
+            return Err(CmError::WrongState(Stage::Idle.name()));
+        };
+        let queue_pair = identifier.queue_pair;
+        let route = Route::new(local.ip(), peer.ip(), PARTITION);
+        let target = Target::Ip { space: identifier.space, port: peer.port(), source_port: local.port() };
+        let private_data = parameters.private_data;
+        let below = if identifier.space == PortSpace::Udp {
+            let question = ResolveRequest { route, target, private_data };
+            Below::Question(self.table.cm.resolve_service(now, &question)?)
+        } else {
+            let (number, kind) = queue_pair.ok_or(CmError::NoQueuePair)?;
+            let path_settings = PathSettings::default();
+            let request = ConnectRequest {
+                service: service(kind)?,
+                responder_resources: parameters.responder_resources,
+                initiator_depth: parameters.initiator_depth,
+                retry_count: parameters.retry_count,
+                rnr_retry_count: parameters.rnr_retry_count,
+                shared_receive_queue: parameters.shared_receive_queue,
+                path_mtu: max_mtu,
+                path: path_settings,
+                private_data,
+                ..ConnectRequest::new(route, target, number, psn)
+            };
+            let connection = self.table.cm.connect(now, &request)?;
+            let identifier = self.table.identifier(id)?;
+            identifier.receive_psn = psn;
+            // What the peer will say is filled in when it has.
+            identifier.agreement = Some(Agreement {
+                path: path(route.local, route.peer, path_settings.traffic_class, path_settings.hop_limit),
+                path_mtu: max_mtu,
+                destination: Qpn::default(),
+                receive_psn: psn,
+                send_psn: psn,
+                answered_reads: parameters.responder_resources,
+                outstanding_reads: parameters.initiator_depth,
+                timeout: path_settings.ack_timeout,
+                retry_count: parameters.retry_count,
+                rnr_retry: parameters.rnr_retry_count,
+            });
+            Below::Connection(connection)
+        };
+        self.table.own(id, below);
+        self.table.identifier(id)?.stage = Stage::Calling;
+        Ok(())
+    }
+
+    /// Ends a connection (`rdma_disconnect`): the queue pair goes to the error state, the peer is told.
+    pub fn disconnect(&mut self, now: u64, id: CmId) -> Result<(), CmError> {
+        let identifier = self.table.identifier(id)?;
+        let below = identifier.below;
+        match identifier.stage {
+            Stage::Connected | Stage::Accepted => {}
+            // The peer was quicker.
+            Stage::Over => return Ok(()),
+            stage => return Err(CmError::WrongState(stage.name())),
+        }
+        if let Some(Below::Connection(connection)) = below {
+            self.table.cm.disconnect(now, connection, &[])?;
+        }
+        self.break_queue_pair(id);
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! What a program that makes connections is told (`rdma_cm_event`).
+
+use rdmalab_cm::{CommandError, DisconnectCause};
+use rdmalab_roce::CreateError;
+use rdmalab_verbs::{LimitReached, ModifyError};
+use rdmalab_wire::mad::{RejReason, SidrStatus};
+use rdmalab_wire::{QKey, Qpn};
+
+use super::CmId;
+
+/// Something that happened to an identifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CmEvent {
+    /// Whom it happened to. Of [`CmEventKind::ConnectRequest`] a new one, which is the program's from then on.
+    pub id: CmId,
+    /// What.
+    pub kind: CmEventKind,
+}
+
+/// What happened, by librdmacm's names.
+///
+/// Private data always has all bytes of its field; what the peer left out is zero. How many of them it meant is not on
+/// the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CmEventKind {
+    /// An address of ours leads to the peer's.
+    AddressResolved,
+    /// A route is known.
+    RouteResolved,
+    /// Somebody calls: accept or reject.
+    ConnectRequest {
+        /// Who was called.
+        listener: CmId,
+        /// What the caller offers. Of datagram services there is nothing to offer.
+        offer: Offer,
+        /// The caller's.
+        private_data: Vec<u8>,
+    },
+    /// The connection stands; the queue pair is in RTS.
+    Established {
+        /// What the peer offers; of a caller, what it offered with its call.
+        offer: Offer,
+        /// The peer's, if it accepted us.
+        private_data: Vec<u8>,
+    },
+    /// The datagram service is behind this queue pair.
+    ServiceResolved {
+        /// The queue pair.
+        queue_pair: Qpn,
+        /// Its key.
+        queue_key: QKey,
+        /// The peer's.
+        private_data: Vec<u8>,
+    },
+    /// The peer refused.
+    Rejected {
+        /// Why.
+        reason: RejReason,
+        /// The peer's.
+        private_data: Vec<u8>,
+    },
+    /// The peer refused to say which queue pair is behind a datagram service.
+    ServiceRefused(SidrStatus),
+    /// The peer does not answer.
+    Unreachable,
+    /// The connection cannot be made for a reason of this side, which the peer was told.
+    ConnectError(RejReason),
+    /// The connection is over; the queue pair is in the error state.
+    Disconnected(DisconnectCause),
+    /// Nothing of the connection can be under way any more.
+    TimeWaitExit,
+}
+
+/// How many READs and atomics may be under way, as the peer offers it (`rdma_conn_param`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offer {
+    /// That it answers at once: the most that we may have outstanding.
+    pub responder_resources: u8,
+    /// That it will have outstanding at once.
+    pub initiator_depth: u8,
+}
+
+/// Why an identifier could not do something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CmError {
+    /// It does not exist.
+    #[error("there is no such identifier")]
+    UnknownId,
+    /// There is no such channel.
+    #[error("there is no such event channel")]
+    UnknownChannel,
+    /// It is not far enough, or too far.
+    #[error("not possible while the identifier is {0}")]
+    WrongState(&'static str),
+    /// It has no queue pair.
+    #[error("the identifier has no queue pair")]
+    NoQueuePair,
+    /// The kind of queue pair does not go with the port space.
+    #[error("datagram queue pairs go with the port space UDP, and connected ones with TCP")]
+    WrongKind,
+    /// No address of ours is of the peer's family, or the one asked for is not ours.
+    #[error("no address of this port leads to {0}")]
+    NoAddress(core::net::IpAddr),
+    /// The port does not manage connections.
+    #[error("the port does not manage connections")]
+    NotManaged,
+    /// Connection management refused.
+    #[error("{0}")]
+    Command(#[from] CommandError),
+    /// A change of the queue pair's state was refused.
+    #[error("{0}")]
+    Modify(#[from] ModifyError),
+    /// The queue pair was not made.
+    #[error("{0}")]
+    Create(#[from] CreateError),
+    /// There are too many.
+    #[error("{0}")]
+    Limit(#[from] LimitReached),
+}

@@ -8,6 +8,7 @@ mod patience;
 mod rejecting;
 mod release;
 mod sending;
+mod soundness;
 
 use alloc::collections::VecDeque;
 
@@ -84,6 +85,19 @@ impl Cm {
     /// How many connections there are in any state: calls, requests, time-wait and remembered rejections included.
     pub fn connections(&self) -> usize {
         self.connections.len()
+    }
+
+    /// The connections that the owner has not given up, in no particular order; for a list to show, since it looks at all.
+    pub fn connection_ids(&self) -> impl Iterator<Item = ConnectionId> {
+        let owned = |connection: &Connection| !connection.abandoned && connection.state != State::Rejected;
+        self.connections
+            .iter()
+            .filter_map(move |(id, connection)| owned(connection).then_some(ConnectionId(id)))
+    }
+
+    /// How many questions for datagram services there are, ours and those of peers: remembered answers included.
+    pub fn resolutions(&self) -> usize {
+        self.resolutions.len()
     }
 
     /// Begins to listen.

@@ -120,4 +120,27 @@ impl Connections {
         self.forget_request(id);
         self.by_id.remove(&id)
     }
+
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Connection)> {
+        self.by_id.iter().map(|(id, connection)| (*id, connection))
+    }
+
+    /// Panics if an index does not fit the connections.
+    pub fn assert_sound(&self) {
+        for ((adapter, remote_id), id) in &self.requests {
+            let connection = &self.by_id[id];
+            assert_eq!((connection.adapter(), connection.remote_id()), (Some(*adapter), *remote_id));
+            assert!(!connection.is_active_side());
+        }
+        for ((adapter, qpn), id) in &self.peer_queue_pairs {
+            let connection = &self.by_id[id];
+            assert_eq!(connection.adapter(), Some(*adapter));
+            assert_eq!(connection.peer.map(|peer| peer.qpn), Some(*qpn));
+            assert!(!matches!(connection.state, State::TimeWait | State::Rejected));
+        }
+        for (qpn, id) in &self.unready {
+            let connection = &self.by_id[id];
+            assert_eq!((connection.state, connection.local_qpn), (State::ReplySent, *qpn));
+        }
+    }
 }

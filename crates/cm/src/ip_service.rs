@@ -15,6 +15,9 @@ pub(crate) fn write_private_data<const N: usize>(
     target: &Target,
     consumer: &[u8],
 ) -> Result<[u8; N], CommandError> {
+    if route.local.is_ipv4() != route.peer.is_ipv4() {
+        return Err(CommandError::MixedFamilies);
+    }
     let mut data = [0; N];
     let room = match *target {
         Target::Service(_) => &mut data[..],

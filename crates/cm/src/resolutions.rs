@@ -83,4 +83,16 @@ impl Resolutions {
         let oldest = self.answered.pop_front()?;
         self.questions.get(&oldest).is_some_and(|question| question.answer.is_some()).then_some(oldest)
     }
+
+    pub fn questions(&self) -> impl Iterator<Item = (u32, &Question)> {
+        self.questions.iter().map(|(id, question)| (*id, question))
+    }
+
+    /// Panics if an index does not fit the questions.
+    pub fn assert_sound(&self) {
+        assert_eq!(self.by_asker.len(), self.questions.len());
+        for (asker, id) in &self.by_asker {
+            assert_eq!(self.questions[id].asker, *asker);
+        }
+    }
 }

@@ -45,4 +45,13 @@ impl Timers {
         self.due.pop_first();
         Some(owner)
     }
+
+    /// Whether exactly this deadline is set.
+    pub fn has(&self, owner: Owner, deadline: Option<u64>) -> bool {
+        deadline.is_none_or(|at| self.due.contains(&(at, owner)))
+    }
+
+    pub fn len(&self) -> usize {
+        self.due.len()
+    }
 }

@@ -28,9 +28,6 @@ impl Cm {
     /// [`TooMany`](CommandError::TooMany).
     pub fn connect(&mut self, now: u64, request: &ConnectRequest<'_>) -> Result<ConnectionId, CommandError> {
         let private_data = write_private_data(&request.route, &request.target, request.private_data)?;
-        if request.route.local.is_ipv4() != request.route.peer.is_ipv4() {
-            return Err(CommandError::MixedFamilies);
-        }
         if self.connections.len() >= self.config.limits.connections {
             return Err(CommandError::TooMany);
         }

@@ -1,0 +1,292 @@
+//! Replies, rejections and more time, on both sides.
+
+use rdmalab_cm::{CommandError, DisconnectCause, EstablishedBy, Event, Missing, RejectRequest};
+use rdmalab_wire::Qpn;
+use rdmalab_wire::mad::{CmMessage, MraMessage, Rej, RejMessage, RejReason, Rep, Req, Rtu};
+
+use super::side::*;
+
+#[test]
+fn repeated_request_repeats_the_reply() {
+    let mut side = Side::accepted();
+    let before = side.cm.next_timeout();
+    side.deliver(CmMessage::Req(req()));
+    assert!(matches!(side.sent(), CmMessage::Rep(_)));
+    side.expect_no_event();
+    assert_eq!(side.cm.next_timeout(), before);
+    assert_eq!(side.counters().requests_repeated, 1);
+}
+
+#[test]
+fn request_repeated_before_a_decision_is_told_to_wait() {
+    let (mut side, call) = Side::called();
+    for _ in 0..2 {
+        side.deliver(CmMessage::Req(req()));
+        let CmMessage::Mra(mra) = side.sent() else { panic!() };
+        assert_eq!((mra.message, mra.service_timeout), (MraMessage::Req, 24));
+        side.expect_no_event();
+    }
+    side.accept(&call);
+    assert!(matches!(side.sent(), CmMessage::Rep(_)));
+}
+
+#[test]
+fn late_request_of_a_connection_that_is_made_is_not_answered() {
+    let mut side = Side::connected_by_peer();
+    side.deliver(CmMessage::Req(req()));
+    side.expect_nothing();
+    side.deliver(CmMessage::Dreq(side.dreq()));
+    side.sent();
+    side.event();
+    side.deliver(CmMessage::Req(req()));
+    side.expect_nothing();
+}
+
+#[test]
+fn repeated_reply_repeats_the_rtu_and_before_that_nothing() {
+    let mut side = Side::replied();
+    side.deliver(CmMessage::Rep(side.rep()));
+    side.expect_nothing();
+    side.cm.confirm(side.id, b"first").unwrap();
+    let first = side.sent();
+    side.deliver(CmMessage::Rep(side.rep()));
+    assert_eq!(side.sent(), first);
+    side.expect_no_event();
+}
+
+#[test]
+fn reply_to_nobody_is_refused() {
+    let mut side = Side::calling();
+    let wrong_id = Rep { remote_communication_id: side.id.value() + 1, ..side.rep() };
+    side.deliver(CmMessage::Rep(wrong_id));
+    let rej = side.sent_rej();
+    assert_eq!((rej.message, rej.reason), (RejMessage::Rep, RejReason::INVALID_COMMUNICATION_ID));
+    assert_eq!(rej.remote_communication_id, PEER_ID);
+    // A stranger that knows our ID is no better.
+    side.deliver_from(other_route(), 1, CmMessage::Rep(side.rep()));
+    assert_eq!(side.sent_rej().reason, RejReason::INVALID_COMMUNICATION_ID);
+    side.expect_no_event();
+    // Nor is the reply of a second host to one that was accepted.
+    side.deliver(CmMessage::Rep(side.rep()));
+    side.event();
+    side.deliver(CmMessage::Rep(Rep { local_communication_id: PEER_ID + 1, ..side.rep() }));
+    assert_eq!(side.sent_rej().reason, RejReason::INVALID_COMMUNICATION_ID);
+}
+
+#[test]
+fn first_packet_makes_the_connection_and_the_rtu_is_late() {
+    let mut side = Side::accepted();
+    assert!(!side.cm.communication_established(Qpn::new(1)));
+    assert!(side.cm.communication_established(OUR_QPN));
+    assert_eq!(side.event(), Event::Established { id: side.id, by: EstablishedBy::Data });
+    assert!(!side.cm.communication_established(OUR_QPN));
+    assert_eq!(side.cm.next_timeout(), None);
+    side.deliver(CmMessage::Rtu(side.rtu()));
+    side.expect_nothing();
+    assert_eq!(side.counters().unexpected, 1);
+}
+
+#[test]
+fn rtu_of_somebody_else_is_ignored() {
+    let mut side = Side::accepted();
+    side.deliver_from(other_route(), 1, CmMessage::Rtu(side.rtu()));
+    side.deliver(CmMessage::Rtu(Rtu { local_communication_id: 1, ..side.rtu() }));
+    side.deliver(CmMessage::Rtu(Rtu { remote_communication_id: 1, ..side.rtu() }));
+    side.expect_nothing();
+    assert_eq!((side.counters().mismatched, side.counters().unknown), (2, 1));
+}
+
+#[test]
+fn rejection_of_our_call_ends_it_and_says_all() {
+    let mut side = Side::calling();
+    let mut rej = Rej { local_communication_id: 0, ..side.rej(RejMessage::Req, RejReason::PORT_REDIRECT) };
+    rej.additional_information[..16].copy_from_slice(&[5; 16]);
+    rej.information_length = 16;
+    rej.private_data = [4; 148];
+    side.deliver(CmMessage::Rej(rej));
+    let Event::Rejected { id, rejection } = side.event() else { panic!() };
+    assert_eq!(
+        (id, rejection.reason, rejection.message),
+        (side.id, RejReason::PORT_REDIRECT, RejMessage::Req)
+    );
+    assert_eq!(rejection.additional_information, [5; 16]);
+    assert_eq!((rejection.private_data.as_slice(), rejection.time_wait), ([4; 148].as_slice(), false));
+    assert_eq!((side.cm.connections(), side.cm.next_timeout()), (0, None));
+    side.expect_nothing();
+}
+
+#[test]
+fn rejection_for_a_stale_connection_leads_to_time_wait() {
+    let mut side = Side::calling();
+    side.deliver(CmMessage::Rej(side.rej(RejMessage::Req, RejReason::STALE_CONNECTION)));
+    let Event::Rejected { rejection, .. } = side.event() else { panic!() };
+    assert!(rejection.time_wait);
+    side.expect_timer_after(TIME_WAIT);
+    assert_eq!(side.event(), Event::TimeWaitExit { id: side.id, qpn: OUR_QPN });
+    assert_eq!(side.cm.connections(), 0);
+}
+
+#[test]
+fn rejections_reach_every_state_before_the_end() {
+    for (mut side, message) in [(Side::accepted(), RejMessage::Rep), (Side::replied(), RejMessage::Other)] {
+        side.deliver(CmMessage::Rej(side.rej(message, RejReason::CONSUMER_REJECT)));
+        let Event::Rejected { rejection, .. } = side.event() else { panic!() };
+        assert!(rejection.time_wait);
+        side.expect_timer_after(TIME_WAIT);
+        assert!(matches!(side.event(), Event::TimeWaitExit { .. }));
+    }
+    for mut side in Side::connected() {
+        side.deliver(CmMessage::Rej(side.rej(RejMessage::Other, RejReason::TIMEOUT)));
+        let cause = DisconnectCause::Rejected(RejReason::TIMEOUT);
+        assert!(matches!(side.event(), Event::Disconnected { cause: found, .. } if found == cause));
+        side.deliver(CmMessage::Rej(side.rej(RejMessage::Other, RejReason::TIMEOUT)));
+        side.expect_nothing();
+    }
+    let (mut side, _) = Side::called();
+    side.deliver(CmMessage::Rej(side.rej(RejMessage::Other, RejReason::TIMEOUT)));
+    assert!(matches!(side.event(), Event::Rejected { .. }));
+    assert_eq!(side.cm.waiting_requests(side.listener.unwrap()), Some(0));
+}
+
+#[test]
+fn rejection_without_an_id_ends_no_connection_that_is_made() {
+    for mut side in Side::connected() {
+        let rej = side.rej(RejMessage::Req, RejReason::INVALID_SERVICE_ID);
+        side.deliver(CmMessage::Rej(Rej { local_communication_id: 0, ..rej }));
+        side.expect_nothing();
+        side.cm.disconnect(side.now, side.id, &[]).unwrap();
+    }
+}
+
+#[test]
+fn caller_that_gives_up_is_found_by_its_guid() {
+    let (mut side, call) = Side::called();
+    let mut rej = side.rej(RejMessage::Other, RejReason::TIMEOUT);
+    rej.remote_communication_id = 0;
+    rej.additional_information[..8].copy_from_slice(&PEER_GUID.to_be_bytes());
+    // Without the GUID, from elsewhere, or of another call it is nobody's.
+    side.deliver(CmMessage::Rej(rej));
+    rej.information_length = 8;
+    side.deliver_from(other_route(), 1, CmMessage::Rej(rej));
+    side.deliver(CmMessage::Rej(Rej { local_communication_id: PEER_ID + 1, ..rej }));
+    side.expect_nothing();
+    assert_eq!(side.counters().unknown, 3);
+    side.deliver(CmMessage::Rej(rej));
+    assert!(matches!(side.event(), Event::Rejected { .. }));
+    let accept = rdmalab_cm::AcceptRequest::new(&call, OUR_QPN, rdmalab_wire::Psn::new(1));
+    assert_eq!(side.cm.accept(0, side.id, &accept), Err(CommandError::UnknownConnection));
+}
+
+#[test]
+fn rejection_is_repeated_when_the_request_is_and_then_forgotten() {
+    let (mut side, _) = Side::called();
+    side.cm.reject(side.now, side.id, &RejectRequest::consumer(b"no")).unwrap();
+    let first = side.sent();
+    for _ in 0..3 {
+        side.deliver(CmMessage::Req(req()));
+        assert_eq!(side.sent(), first);
+    }
+    side.expect_no_event();
+    side.expect_timer_after(2 * WAIT);
+    side.expect_nothing();
+    assert_eq!(side.cm.connections(), 0);
+    side.deliver(CmMessage::Req(req()));
+    assert!(matches!(side.event(), Event::ConnectRequest { .. }));
+}
+
+#[test]
+fn mra_gives_the_peer_more_time() {
+    let mut side = Side::calling();
+    side.deliver(CmMessage::Mra(side.mra(MraMessage::Req, 22)));
+    side.expect_timer_after(4_096 << 22);
+    assert!(matches!(side.sent(), CmMessage::Req(_)));
+    side.expect_timer_after(WAIT);
+    let mut side = Side::accepted();
+    side.deliver(CmMessage::Mra(side.mra(MraMessage::Rep, 22)));
+    side.expect_timer_after(4_096 << 22);
+    assert!(matches!(side.sent(), CmMessage::Rep(_)));
+}
+
+#[test]
+fn mra_is_never_for_less_nor_for_ever() {
+    let mut side = Side::calling();
+    side.deliver(CmMessage::Mra(side.mra(MraMessage::Req, 0)));
+    side.expect_timer_after(WAIT);
+    side.sent();
+    side.deliver(CmMessage::Mra(side.mra(MraMessage::Req, 31)));
+    side.expect_timer_after(4_096 << 24);
+    side.sent();
+    for _ in 0..100 {
+        side.deliver(CmMessage::Mra(side.mra(MraMessage::Req, 31)));
+    }
+    assert_eq!(side.counters().unexpected, 100 - 13);
+}
+
+#[test]
+fn mra_about_another_message_is_ignored() {
+    let mut side = Side::calling();
+    side.deliver(CmMessage::Mra(side.mra(MraMessage::Rep, 24)));
+    assert_eq!(side.cm.next_timeout(), Some(side.now + WAIT));
+    let mut side = Side::connected_by_us();
+    side.deliver(CmMessage::Mra(side.mra(MraMessage::Lap, 24)));
+    assert_eq!((side.cm.next_timeout(), side.counters().unexpected), (None, 1));
+}
+
+#[test]
+fn our_mra_is_repeated_until_there_is_an_answer() {
+    let mut side = Side::replied();
+    side.cm.mra(side.id, 20, b"soon").unwrap();
+    let CmMessage::Mra(mra) = side.sent() else { panic!() };
+    assert_eq!((mra.message, mra.service_timeout), (MraMessage::Rep, 20));
+    side.deliver(CmMessage::Rep(side.rep()));
+    assert_eq!(side.sent(), CmMessage::Mra(mra));
+}
+
+#[test]
+fn request_is_sent_sixteen_times_and_taken_back() {
+    let mut side = Side::calling();
+    for _ in 0..15 {
+        side.expect_timer_after(WAIT);
+        assert!(matches!(side.sent(), CmMessage::Req(_)));
+    }
+    side.expect_timer_after(WAIT);
+    assert_eq!(side.event(), Event::Unreachable { id: side.id, missing: Missing::Reply });
+    let rej = side.sent_rej();
+    assert_eq!((rej.message, rej.reason), (RejMessage::Other, RejReason::TIMEOUT));
+    assert_eq!(rej.additional_information[..8], OUR_GUID.to_be_bytes());
+    assert_eq!((rej.information_length, rej.remote_communication_id), (8, 0));
+    assert_eq!((side.cm.connections(), side.cm.next_timeout()), (0, None));
+    assert_eq!((side.counters().retransmitted, side.counters().timeouts), (15, 1));
+}
+
+#[test]
+fn reply_is_sent_as_often_as_the_caller_asked_for() {
+    let mut side = Side::new();
+    side.deliver(CmMessage::Req(Req { max_cm_retries: 2, ..req() }));
+    let Event::ConnectRequest { id, call, .. } = side.event() else { panic!() };
+    side.id = id;
+    side.accept(&call);
+    side.sent();
+    for _ in 0..2 {
+        side.expect_timer_after(WAIT);
+        assert!(matches!(side.sent(), CmMessage::Rep(_)));
+    }
+    side.expect_timer_after(WAIT);
+    assert_eq!(side.event(), Event::Unreachable { id, missing: Missing::ReadyToUse });
+    assert_eq!(side.sent_rej().reason, RejReason::TIMEOUT);
+    side.expect_timer_after(TIME_WAIT);
+    assert_eq!(side.event(), Event::TimeWaitExit { id, qpn: OUR_QPN });
+}
+
+#[test]
+fn xrc_reply_names_the_target_queue_pair_by_the_context() {
+    let mut side = Side::new();
+    let request = rdmalab_cm::ConnectRequest { service: rdmalab_cm::Service::Xrc, ..connect_request() };
+    side.id = side.cm.connect(side.now, &request).unwrap();
+    let CmMessage::Req(sent) = side.sent() else { panic!() };
+    assert_eq!((sent.transport_service as u8, sent.extended_transport), (3, 1));
+    let rep = Rep { local_qpn: Qpn::new(0), local_ee_context: 0x99, ..side.rep() };
+    side.deliver(CmMessage::Rep(rep));
+    let Event::ConnectResponse { reply, .. } = side.event() else { panic!() };
+    assert_eq!(reply.qpn, Qpn::new(0x99));
+}

@@ -49,6 +49,14 @@ impl Addresses {
             .any(|own| matches!(own.address, IpAddr::V6(address) if solicited_node(address) == group))
     }
 
+    /// The groups whose neighbour solicitations concern us.
+    pub(crate) fn solicited_nodes(&self) -> impl Iterator<Item = IpAddr> {
+        self.list.iter().filter_map(|own| match own.address {
+            IpAddr::V6(address) => Some(solicited_node(address).into()),
+            IpAddr::V4(_) => None,
+        })
+    }
+
     /// Whether a neighbour may have this address: inside one of our prefixes, or link-local.
     pub(crate) fn on_link(&self, address: IpAddr) -> bool {
         let link_local = matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());

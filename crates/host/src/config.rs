@@ -30,7 +30,10 @@ pub struct HostConfig {
     /// MTU of the link in bytes, the IP header counted, the Ethernet header not: 576 (1280 with an IPv6 address) to
     /// 65535.
     pub mtu: usize,
-    /// Seed of TCP's initial sequence numbers and local ports. Same seed and same inputs: same frames.
+    /// Whether RoCE packets for multicast groups that the host has not [joined](crate::Host::join) are handed on too, for
+    /// a transport that knows by itself who is attached to what.
+    pub every_group: bool,
+    /// Seed of TCP's initial sequence numbers and local ports, and of the moments in which routers are answered. Same seed and same inputs: same frames.
     pub seed: u64,
 }
 
@@ -44,6 +47,7 @@ impl HostConfig {
             gateway_v4: None,
             gateway_v6: None,
             mtu: 1500,
+            every_group: true,
             seed: 0,
         }
     }

@@ -52,6 +52,8 @@ pub struct Counters {
     pub received_roce: u64,
     /// Of these, ARP and neighbour discovery packets looked at.
     pub received_neighbour: u64,
+    /// Of these, questions about multicast groups (IGMP, MLD).
+    pub received_queries: u64,
     /// Of these, packets given to the IP stack (ICMP, TCP, anything unknown that is for us).
     pub received_ip: u64,
     /// Dropped: [`DropReason::Malformed`].

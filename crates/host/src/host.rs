@@ -1,5 +1,6 @@
 //! The host itself: joins the tables, the stack and the queues of frames.
 
+mod groups;
 mod neighbour_messages;
 mod streams;
 
@@ -12,6 +13,7 @@ use rdmalab_wire::{EthernetAddress, EthernetHeader};
 use crate::addresses::{Addresses, NextHop};
 use crate::config::{ConfigError, HostAddress, HostConfig};
 use crate::counters::{Counters, DropReason};
+use crate::membership::Memberships;
 use crate::neighbours::{Neighbours, Origin};
 use crate::receive::{self, Received, Sender};
 use crate::send::{self, SendError, Sent};
@@ -44,10 +46,13 @@ pub enum Handled<'f> {
 pub struct Host {
     station: Station,
     mtu: usize,
+    /// Whether RoCE packets for groups that were not joined are handed on too.
+    every_group: bool,
     addresses: Addresses,
     neighbours: Neighbours,
     stack: Stack,
     tcp: Tcp,
+    memberships: Memberships,
     /// Complete frames on their way out.
     frames: VecDeque<Vec<u8>>,
     counters: Counters,
@@ -58,10 +63,13 @@ impl Host {
     pub fn new(config: &HostConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let station = Station::new(config.mac, config.vlan);
+        let addresses = Addresses::new(config);
         Ok(Self {
             station,
             mtu: config.mtu,
-            addresses: Addresses::new(config),
+            memberships: Memberships::new(config, addresses.solicited_nodes()),
+            every_group: config.every_group,
+            addresses,
             neighbours: Neighbours::default(),
             stack: Stack::new(config, station.headroom()),
             tcp: Tcp::new(config.seed),
@@ -123,7 +131,9 @@ impl Host {
     /// One frame from the link, from its Ethernet header on and without checksum (FCS).
     pub fn handle_frame<'f>(&mut self, now: u64, frame: &'f [u8]) -> Handled<'f> {
         self.counters.received += 1;
-        let outcome = match receive::sort(&self.station, &self.addresses, frame) {
+        let outcome = match receive::sort(&self.station, &self.addresses, frame, |group| {
+            self.every_group || self.memberships.is_joined(group)
+        }) {
             Ok(Received::Roce { packet, from }) => {
                 self.counters.received_roce += 1;
                 self.neighbours.confirm(now, from.address, from.mac);
@@ -132,6 +142,8 @@ impl Host {
             Ok(Received::Ip { packet, from, tcp_at }) => self.handle_ip(now, packet, from, tcp_at),
             Ok(Received::Arp(packet)) => self.handle_arp(now, packet),
             Ok(Received::Ndp { packet, mac }) => self.handle_ndp(now, packet, mac),
+            Ok(Received::Igmp { message, destination }) => self.handle_igmp(now, message, destination),
+            Ok(Received::Mld { header, message }) => self.handle_mld(now, &header, message),
             Err(reason) => Err(reason),
         };
         match outcome {
@@ -225,6 +237,8 @@ impl Host {
                 self.ask(question);
             } else if let Some((mac, packet)) = self.neighbours.next_released() {
                 self.frame(packet, mac);
+            } else if let Some(report) = self.memberships.next_report(now) {
+                self.tell(&report);
             } else if self.tcp.is_due(now) {
                 self.tcp.poll(now, &mut self.stack);
                 self.route_outgoing(now, Origin::Own);
@@ -240,7 +254,8 @@ impl Host {
         if !self.frames.is_empty() || self.neighbours.has_output() {
             return Some(now);
         }
-        let timers = [self.neighbours.next_timeout(), self.tcp.next_timeout(now)];
+        let timers =
+            [self.neighbours.next_timeout(), self.memberships.next_timeout(), self.tcp.next_timeout(now)];
         timers.into_iter().flatten().min()
     }
 

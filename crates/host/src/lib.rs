@@ -19,9 +19,8 @@
 //!
 //! # Not supported
 //!
-//! **VLANs** (tagged frames are dropped, priority tags excepted), **IP fragments** in either direction (a ping longer
-//! than the MTU gets no answer), **multicast groups** other than RoCE's (all of RoCE's are handed on, and none is asked for
-//! by IGMP or MLD), IPv6 extension headers, router discovery and address configuration, path MTU discovery, duplicate
+//! More than one VLAN, **IP fragments** in either direction (a ping longer than the MTU gets no answer), **multicast** for
+//! anything but RoCE, groups joined for single sources, IPv6 extension headers, router discovery and address configuration, path MTU discovery, duplicate
 //! address detection, TCP simultaneous open, connections of a host to itself.
 #![forbid(unsafe_code)]
 
@@ -30,6 +29,7 @@ mod arp;
 mod config;
 mod counters;
 mod host;
+mod membership;
 mod ndp;
 mod neighbours;
 mod receive;
@@ -43,6 +43,7 @@ mod tests;
 pub use config::{AddressError, ConfigError, HostAddress, HostConfig, MAX_ADDRESSES};
 pub use counters::{Counters, DropReason};
 pub use host::{HEADROOM, Handled, Host};
+pub use membership::{GROUPS_MAX, GroupError};
 pub use send::{SendError, Sent};
 pub use tcp::stream::{
     CloseReason, ConnectError, ListenError, ListenerId, Read, StreamError, StreamId, StreamState,

@@ -5,7 +5,7 @@
 //! or, if it is RoCE, to a multicast group; it comes from where another host can be, is no fragment and as long as its IP header says (padding is cut off).
 //! UDP port 4791 never gets past here into the IP stack, broken or not, so the stack cannot call it unreachable.
 
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use rdmalab_wire::ethernet::{
     ETHERTYPE_ARP, ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_SERVICE_VLAN, ETHERTYPE_VLAN,
@@ -16,10 +16,12 @@ use rdmalab_wire::{
 
 use crate::addresses::Addresses;
 use crate::counters::DropReason;
+use crate::membership::mld;
 use crate::ndp;
 use crate::station::Station;
 
 const ICMPV6: u8 = 58;
+const IGMP: u8 = 2;
 const IPV6_FRAGMENT: u8 = 44;
 const IPV6_HOP_BY_HOP: u8 = 0;
 const TCP: u8 = 6;
@@ -34,6 +36,10 @@ pub(crate) enum Received<'f> {
     Arp(&'f [u8]),
     /// ICMPv6 neighbour discovery from the IPv6 header on, and the station it came from.
     Ndp { packet: &'f [u8], mac: EthernetAddress },
+    /// What is behind the header of an IGMP packet, and the group it was sent to.
+    Igmp { message: &'f [u8], destination: Ipv4Addr },
+    /// An MLD question: its IP header, and what is behind the hop-by-hop options.
+    Mld { header: Ipv6Header, message: &'f [u8] },
     /// Any other IP packet to one of our addresses. If it is TCP, where its TCP header begins.
     Ip { packet: &'f [u8], from: Sender, tcp_at: Option<usize> },
 }
@@ -57,6 +63,7 @@ pub(crate) fn sort<'f>(
     own: &Station,
     addresses: &Addresses,
     frame: &'f [u8],
+    is_joined: impl Fn(IpAddr) -> bool,
 ) -> Result<Received<'f>, DropReason> {
     let (header, mut rest) = frame.split_first_chunk().ok_or(DropReason::Malformed)?;
     let header = EthernetHeader::decode(header);
@@ -82,8 +89,8 @@ pub(crate) fn sort<'f>(
         return Err(DropReason::OtherVlan);
     }
     match ethertype {
-        ETHERTYPE_IPV4 => sort_ipv4(addresses, header.source, audience, rest),
-        ETHERTYPE_IPV6 => sort_ipv6(addresses, header.source, audience, rest),
+        ETHERTYPE_IPV4 => sort_ipv4(addresses, header.source, audience, rest, is_joined),
+        ETHERTYPE_IPV6 => sort_ipv6(addresses, header.source, audience, rest, is_joined),
         ETHERTYPE_ARP => Ok(Received::Arp(rest)),
         _ => Err(DropReason::UnknownProtocol),
     }
@@ -94,6 +101,7 @@ fn sort_ipv4<'f>(
     mac: EthernetAddress,
     audience: Audience,
     packet: &'f [u8],
+    is_joined: impl Fn(IpAddr) -> bool,
 ) -> Result<Received<'f>, DropReason> {
     let bytes = packet.first_chunk().ok_or(DropReason::Malformed)?;
     let header = Ipv4Header::decode(bytes);
@@ -103,15 +111,23 @@ fn sort_ipv4<'f>(
     if bytes[0] >> 4 != 4 || header_length < Ipv4Header::LENGTH || checksum::ipv4_header(whole_header) != 0 {
         return Err(DropReason::Malformed);
     }
-    let is_group = audience == Audience::Group && header.destination.is_multicast();
-    if !addresses.is_ours(header.destination.into()) && !is_group {
+    let destination = header.destination.into();
+    let is_fragment = header.more_fragments || header.fragment_offset != 0;
+    // Before the addresses are judged: a switch may ask without having one.
+    if header.protocol == IGMP && audience == Audience::Group && !is_fragment {
+        let concerns_us = header.destination == ALL_SYSTEMS || is_joined(destination);
+        let message = Received::Igmp { message: payload, destination: header.destination };
+        return if concerns_us { Ok(message) } else { Err(DropReason::OtherAddress) };
+    }
+    let is_group = audience == Audience::Group && header.destination.is_multicast() && is_joined(destination);
+    if !addresses.is_ours(destination) && !is_group {
         return Err(DropReason::OtherAddress);
     }
     let from = Sender { mac, address: header.source.into() };
     if !addresses.is_foreign_unicast(from.address) {
         return Err(DropReason::BadSource);
     }
-    if header.more_fragments || header.fragment_offset != 0 {
+    if is_fragment {
         return Err(DropReason::Fragment);
     }
     sort_transport(audience, is_group, packet, from, header.protocol, payload)
@@ -122,6 +138,7 @@ fn sort_ipv6<'f>(
     mac: EthernetAddress,
     audience: Audience,
     packet: &'f [u8],
+    is_joined: impl Fn(IpAddr) -> bool,
 ) -> Result<Received<'f>, DropReason> {
     let bytes = packet.first_chunk().ok_or(DropReason::Malformed)?;
     let header = Ipv6Header::decode(bytes);
@@ -139,8 +156,20 @@ fn sort_ipv6<'f>(
             || header.destination == ALL_NODES;
         return if concerns_us { Ok(Received::Ndp { packet, mac }) } else { Err(DropReason::OtherAddress) };
     }
-    let is_group = audience == Audience::Group && header.destination.is_multicast();
-    if !addresses.is_ours(header.destination.into()) && !is_group {
+    let destination = header.destination.into();
+    if audience == Audience::Group
+        && header.next_header == IPV6_HOP_BY_HOP
+        && let Some(message) = mld_query(payload)
+    {
+        let concerns_us = header.destination == ALL_NODES || is_joined(destination);
+        return if concerns_us {
+            Ok(Received::Mld { header, message })
+        } else {
+            Err(DropReason::OtherAddress)
+        };
+    }
+    let is_group = audience == Audience::Group && header.destination.is_multicast() && is_joined(destination);
+    if !addresses.is_ours(destination) && !is_group {
         return Err(DropReason::OtherAddress);
     }
     if !addresses.is_foreign_unicast(source) {
@@ -154,6 +183,16 @@ fn sort_ipv6<'f>(
     }
     sort_transport(audience, is_group, packet, Sender { mac, address: source }, header.next_header, payload)
 }
+
+/// What is behind the hop-by-hop options, if that is an MLD question.
+fn mld_query(payload: &[u8]) -> Option<&[u8]> {
+    let [ICMPV6, length, ..] = *payload else { return None };
+    let message = payload.get((usize::from(length) + 1) * 8..)?;
+    (*message.first()? == mld::QUERY).then_some(message)
+}
+
+/// The group of all hosts on the link.
+pub(crate) const ALL_SYSTEMS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
 
 /// The group of all nodes on the link.
 pub(crate) const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);

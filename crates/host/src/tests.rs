@@ -1,6 +1,7 @@
 //! Two hosts on one link, in virtual time.
 
 mod exchange;
+mod groups;
 mod hostile;
 mod link;
 mod receiving;

@@ -16,8 +16,9 @@ use crate::receive::ALL_NODES;
 impl Host {
     /// Tells the link our addresses unasked (gratuitous ARP, RFC 5227 §3; unsolicited advertisements, RFC 4861
     /// §7.2.6), so that neighbours that knew another MAC for them forget it. Call it after the start or after the link
-    /// came back, or not at all.
+    /// came back, or not at all. The groups that the host is in are told as well.
     pub fn announce(&mut self) {
+        self.memberships.announce();
         for index in 0..self.addresses.list().len() {
             match self.addresses.list()[index].address {
                 IpAddr::V4(own) => {

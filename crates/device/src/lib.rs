@@ -10,8 +10,8 @@
 //!
 //! # Limits
 //!
-//! Live back ends: TAP devices, interfaces shared with the kernel, UDP sockets, a cable in memory. Connections are set up by the application (`modify`), as many test programs do it; there
-//! is no connection manager yet.
+//! Live back ends: TAP devices, interfaces shared with the kernel, UDP sockets, a cable in memory. Connections are made by
+//! address and port ([`EventChannel`], [`Identifier`], in the shape of librdmacm) or by the application itself (`modify`).
 #![forbid(unsafe_code)]
 
 mod adapter;
@@ -36,9 +36,9 @@ pub use recorder::{RecordError, Recorder};
 
 #[cfg(feature = "net")]
 pub use live::{
-    AddressHandle, CompletionQueue, Device, DeviceConfig, DeviceError, FastRegion, Listener, MemoryRegion,
-    MemoryWindow, ProtectionDomain, QueuePair, QueuePairOptions, SharedReceiveQueue,
-    SharedReceiveQueueOptions, Stream, XrcDomain,
+    AddressHandle, ChannelEvent, CompletionQueue, Device, DeviceConfig, DeviceError, EventChannel,
+    FastRegion, Identifier, Listener, MemoryRegion, MemoryWindow, ProtectionDomain, QueuePair,
+    QueuePairOptions, SharedReceiveQueue, SharedReceiveQueueOptions, Stream, XrcDomain,
 };
 
 pub use rdmalab_cm::DisconnectCause;

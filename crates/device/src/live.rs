@@ -11,6 +11,7 @@
 mod address_handle;
 mod cable;
 mod completion_queue;
+mod connection;
 mod device;
 mod engine;
 mod error;
@@ -41,6 +42,7 @@ use node::Node;
 
 pub use address_handle::AddressHandle;
 pub use completion_queue::CompletionQueue;
+pub use connection::{ChannelEvent, EventChannel, Identifier};
 pub use device::{Device, DeviceConfig};
 pub use error::DeviceError;
 pub use fast_region::FastRegion;

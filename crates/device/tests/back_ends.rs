@@ -1,11 +1,12 @@
 //! Live devices without any privilege: over a cable in memory and over UDP sockets on loopback addresses.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use rdmalab_device::{
-    Access, Attributes, CompletionStatus, Counters, Device, DeviceConfig, Discard, HostAddress, MemoryRegion,
-    Operation, Path, PathMtu, Psn, QueuePair, QueuePairOptions, QueuePairType, ReceiveRequest, RemoteAddress,
-    SendFlags, SendRequest, Sge, State,
+    Access, Attributes, CmEventKind, CompletionStatus, ConnectionParameters, Counters, Device, DeviceConfig,
+    Discard, HostAddress, MemoryRegion, Operation, Path, PathMtu, PortSpace, Psn, QueuePair,
+    QueuePairOptions, QueuePairType, ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, State,
 };
 use rdmalab_sim::rule::{from, lose};
 use rdmalab_sim::{End, Probability, RuleSet, Seed};
@@ -142,4 +143,38 @@ fn losses_on_udp_sockets_are_made_up_for() {
     let a = Device::open_udp(DeviceConfig { rules: rules(1), ..config("127.7.92.3/8") }).unwrap();
     let b = Device::open_udp(DeviceConfig { rules: rules(2), ..config("127.7.92.4/8") }).unwrap();
     all_arrives(a, b);
+}
+
+#[test]
+fn a_connection_by_address_and_port_goes_over_udp_sockets() {
+    let a = Device::open_udp(config("127.7.92.5/8")).unwrap();
+    let b = Device::open_udp(config("127.7.92.6/8")).unwrap();
+    let channels = [&a, &b].map(|device| device.event_channel().unwrap());
+    let event = |end: usize| channels[end].wait(PATIENCE).unwrap().expect("no event in time");
+    let listener = channels[1].identifier(PortSpace::Tcp).unwrap();
+    listener.listen("0.0.0.0:0".parse().unwrap(), 4).unwrap();
+    let port = listener.ends().unwrap().0.unwrap().port();
+
+    let caller = channels[0].identifier(PortSpace::Tcp).unwrap();
+    caller.resolve_address(None, SocketAddr::new(b.gids()[0], port)).unwrap();
+    assert_eq!(event(0).kind, CmEventKind::AddressResolved);
+    caller.resolve_route().unwrap();
+    assert_eq!(event(0).kind, CmEventKind::RouteResolved);
+    let (domain_a, domain_b) = (a.protection_domain().unwrap(), b.protection_domain().unwrap());
+    let (done_a, done_b) = (a.completion_queue(8).unwrap(), b.completion_queue(8).unwrap());
+    let ours = caller.queue_pair(&domain_a, &QueuePairOptions::new(QueuePairType::Rc, &done_a)).unwrap();
+    caller.connect(&ConnectionParameters::default()).unwrap();
+
+    let called = event(1).called.expect("a call");
+    let theirs = called.queue_pair(&domain_b, &QueuePairOptions::new(QueuePairType::Rc, &done_b)).unwrap();
+    theirs.post_receive(&ReceiveRequest { id: 5, elements: &[] }).unwrap();
+    called.accept(&ConnectionParameters::default()).unwrap();
+    assert!(matches!(event(0).kind, CmEventKind::Established { .. }));
+    assert!(matches!(event(1).kind, CmEventKind::Established { .. }));
+    ours.post_send(&SendRequest { operation: Operation::Send, ..SendRequest::default() }).unwrap();
+    assert_eq!(done_b.wait(PATIENCE).unwrap().unwrap().id, 5);
+
+    drop(called);
+    assert!(matches!(event(0).kind, CmEventKind::Disconnected(_)));
+    assert_eq!(ours.state(), Some(State::Err));
 }

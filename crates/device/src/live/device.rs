@@ -14,6 +14,7 @@ use rdmalab_wire::{EthernetHeader, PKey, PathMtu};
 
 use super::cable::Cable;
 use super::completion_queue::CompletionQueue;
+use super::connection::EventChannel;
 use super::error::DeviceError;
 use super::frame_device::FrameDevice;
 use super::node::Node;
@@ -162,9 +163,10 @@ impl Device {
     fn start(
         poller: Poller,
         device: FrameDevice,
-        node: Node,
+        mut node: Node,
         config: DeviceConfig,
     ) -> Result<Self, DeviceError> {
+        node.port().manage_connections(config.seed)?;
         let recorder = config.record.map(|path| Recorder::create(&path, &[device.name()])).transpose()?;
         let shared = Arc::new(Shared {
             state: Mutex::new(Inner { node, failure: None, stop: false, rule_counts: Counts::default() }),
@@ -225,6 +227,11 @@ impl Device {
     /// Makes a completion queue for this many entries.
     pub fn completion_queue(&self, entries: u32) -> Result<CompletionQueue, DeviceError> {
         CompletionQueue::new(&self.shared, entries)
+    }
+
+    /// Makes an event channel for connections by address and port (`rdma_create_event_channel`).
+    pub fn event_channel(&self) -> Result<EventChannel, DeviceError> {
+        EventChannel::new(&self.shared)
     }
 
     /// Listens for TCP connections to this host.

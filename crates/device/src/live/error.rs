@@ -8,6 +8,7 @@ use rdmalab_net::NetError;
 use rdmalab_roce::{CreateError, MulticastError};
 use rdmalab_verbs::{ArmError, LimitReached, ModifyError, PostError, RegisterError};
 
+use crate::connections::CmError;
 use crate::recorder::RecordError;
 
 /// An error of a live device. Cheap to copy, since every handle may have to report the one that stopped the device.
@@ -64,6 +65,9 @@ pub enum DeviceError {
     /// A queue pair's state or attributes were not changed.
     #[error("{0}")]
     Modify(#[from] ModifyError),
+    /// A connection could not be made, or changed.
+    #[error("{0}")]
+    Connection(#[from] CmError),
     /// A work request was not taken.
     #[error("{0}")]
     Post(#[from] PostError),

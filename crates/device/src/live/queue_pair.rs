@@ -62,20 +62,33 @@ impl QueuePair {
         domain: &ProtectionDomain,
         options: &QueuePairOptions<'_>,
     ) -> Result<Self, DeviceError> {
+        let config = Self::config(domain, options)?;
+        let number = domain.shared.lock().port().create_queue_pair(&config)?;
+        Ok(Self::of(&domain.shared, number))
+    }
+
+    /// A handle for a queue pair that was made.
+    pub(super) fn of(shared: &Arc<Shared>, number: Qpn) -> Self {
+        Self { shared: Arc::clone(shared), number }
+    }
+
+    /// What the transport makes a queue pair with.
+    pub(super) fn config(
+        domain: &ProtectionDomain,
+        options: &QueuePairOptions<'_>,
+    ) -> Result<QueuePairConfig, DeviceError> {
         let shared = &domain.shared;
         options.send.belongs_to(shared)?;
         options.receive.belongs_to(shared)?;
         options.shared_receive_queue.map_or(Ok(()), |queue| queue.belongs_to(shared))?;
         options.xrc_domain.map_or(Ok(()), |domain| domain.belongs_to(shared))?;
-        let config = QueuePairConfig {
+        Ok(QueuePairConfig {
             receive_queue: options.receive.id(),
             shared_receive_queue: options.shared_receive_queue.map(SharedReceiveQueue::id),
             xrc_domain: options.xrc_domain.map(XrcDomain::id),
             signals_all: options.signals_all,
             ..QueuePairConfig::new(options.kind, domain.id, options.send.id(), options.capabilities)
-        };
-        let number = shared.lock().port().create_queue_pair(&config)?;
-        Ok(Self { shared: Arc::clone(shared), number })
+        })
     }
 
     /// Its number.

@@ -9,8 +9,8 @@
 //! ```text
 //!  caller                                        called
 //!  connect ──────────── REQ ───────────────────▶ Event::ConnectRequest
-//!  Event::ConnectResponse ◀──────── REP ──────── accept (queue pair in RTR)
-//!  confirm (queue pair in RTS) ──── RTU ───────▶ Event::Established (queue pair to RTS)
+//!  Event::ConnectResponse ◀──────── REP ──────── accept (queue pair in RTR or RTS)
+//!  confirm (queue pair in RTS) ──── RTU ───────▶ Event::Established (queue pair to RTS, if it is not)
 //!                           or the first packet: communication_established
 //!  disconnect ───────── DREQ ──────────────────▶ Event::Disconnected
 //!  Event::Disconnected ◀─────────── DREP ───────

@@ -90,7 +90,9 @@ impl Cm {
         let peer = Peer { ca_guid: rep.local_ca_guid, communication_id: rep.local_communication_id, qpn };
         connection.peer = Some(peer);
         let adapter = (peer.ca_guid, connection.route.peer);
-        if let Some(stale) = self.connections.with_peer_queue_pair(adapter, qpn) {
+        if let Some(stale) = self.connections.with_peer_queue_pair(adapter, qpn)
+            && !self.gives_way(now, stale)
+        {
             self.counters.stale += 1;
             let reason = RejReason::STALE_CONNECTION;
             self.tell(id, Event::ConnectError { id: ConnectionId(id), reason });

@@ -62,20 +62,44 @@ impl Cm {
         }
     }
 
+    /// Whether a connection ends without more ado when its peer makes another with the same IDs or the same queue pair.
+    pub(super) fn gives_way(&mut self, now: u64, id: u32) -> bool {
+        match self.connections.find(id).map(|old| old.state) {
+            // Nobody has decided about the call, and the caller calls anew.
+            Some(State::RequestReceived) => self.withdraw(id),
+            // The peer has let go, and its answer to our DREQ was lost.
+            Some(State::ReleaseSent(cause)) => self.disconnected(now, id, cause, &[]),
+            Some(State::Rejected) => self.drop_connection(id),
+            Some(State::TimeWait) | None => {}
+            Some(_) => return false,
+        }
+        true
+    }
+
+    /// A call that waits for a decision is no more.
+    fn withdraw(&mut self, id: u32) {
+        self.tell_stale(id, false);
+        self.drop_connection(id);
+    }
+
+    fn tell_stale(&mut self, id: u32, time_wait: bool) {
+        let rejection = Rejection {
+            reason: RejReason::STALE_CONNECTION,
+            message: RejMessage::Other,
+            additional_information: [].into(),
+            private_data: [].into(),
+            time_wait,
+        };
+        self.tell(id, Event::Rejected { id: ConnectionId(id), rejection: Box::new(rejection) });
+    }
+
     /// Ends a connection whose peer has made, or makes, another with the same queue pair. The peer may have forgotten it or
     /// not: it is asked to release it all the same.
     pub(super) fn end_stale(&mut self, now: u64, id: u32) {
         let Some(connection) = self.connections.find(id) else { return };
         match connection.state {
             State::ReplyReceived | State::ReplySent => {
-                let rejection = Rejection {
-                    reason: RejReason::STALE_CONNECTION,
-                    message: RejMessage::Other,
-                    additional_information: [].into(),
-                    private_data: [].into(),
-                    time_wait: true,
-                };
-                self.tell(id, Event::Rejected { id: ConnectionId(id), rejection: Box::new(rejection) });
+                self.tell_stale(id, true);
                 self.enter_time_wait(now, id);
             }
             State::Established => self.send_dreq(now, id, DisconnectCause::Stale, [0; 220]),

@@ -30,14 +30,11 @@ impl Cm {
             self.forget_request(now, route, transaction_id, req, id);
             return;
         }
-        if let Some(id) = self.connections.with_peer_queue_pair(adapter, req.local_qpn) {
-            let waits = self.connections.find(id).is_some_and(|old| old.state == State::RequestReceived);
-            if !waits {
-                self.refuse_stale(now, route, transaction_id, req, id);
-                return;
-            }
-            // Nobody has decided about the old call, and the caller calls anew.
-            self.withdraw(id);
+        if let Some(id) = self.connections.with_peer_queue_pair(adapter, req.local_qpn)
+            && !self.gives_way(now, id)
+        {
+            self.refuse_stale(now, route, transaction_id, req, id);
+            return;
         }
         self.handle_new_req(route, transaction_id, req);
     }
@@ -59,16 +56,11 @@ impl Cm {
 
     /// A request with the ID of another one.
     fn forget_request(&mut self, now: u64, route: Route, transaction_id: u64, req: &Req, id: u32) {
-        match self.connections.find(id).map(|old| old.state) {
-            Some(State::RequestReceived) => self.withdraw(id),
-            Some(State::Rejected) => self.drop_connection(id),
-            // In time-wait the old connection has ended for both, and its queue pair with it.
-            Some(State::TimeWait) => self.connections.forget_request(id),
-            _ => {
-                self.refuse_stale(now, route, transaction_id, req, id);
-                return;
-            }
+        if !self.gives_way(now, id) {
+            self.refuse_stale(now, route, transaction_id, req, id);
+            return;
         }
+        self.connections.forget_request(id);
         self.handle_new_req(route, transaction_id, req);
     }
 

@@ -108,3 +108,43 @@ fn same_queue_pair_number_of_another_host_is_another_queue_pair() {
     assert!(matches!(side.event(), Event::ConnectRequest { .. }));
     side.expect_silence();
 }
+
+#[test]
+fn new_call_or_reply_stands_for_the_lost_answer_to_our_release() {
+    for mut side in Side::connected() {
+        side.cm.disconnect(side.now, side.id, &[]).unwrap();
+        side.sent();
+        side.deliver(CmMessage::Req(again()));
+        let Event::Disconnected { cause, .. } = side.event() else { panic!() };
+        assert_eq!(cause, DisconnectCause::Ours);
+        assert!(matches!(side.event(), Event::ConnectRequest { .. }));
+        side.expect_silence();
+    }
+    for mut side in Side::connected() {
+        side.cm.disconnect(side.now, side.id, &[]).unwrap();
+        side.sent();
+        side.id = side.cm.connect(side.now, &connect_request()).unwrap();
+        side.sent();
+        side.deliver(CmMessage::Rep(side.rep()));
+        assert!(matches!(side.event(), Event::Disconnected { cause: DisconnectCause::Ours, .. }));
+        assert!(matches!(side.event(), Event::ConnectResponse { .. }));
+        side.expect_silence();
+    }
+    let mut side = Side::connected_by_peer();
+    side.cm.disconnect(side.now, side.id, &[]).unwrap();
+    side.sent();
+    side.deliver_from(route(), 99, CmMessage::Req(req()));
+    assert!(matches!(side.event(), Event::Disconnected { .. }));
+    assert!(matches!(side.event(), Event::ConnectRequest { .. }));
+    side.expect_silence();
+}
+
+#[test]
+fn call_with_the_ids_of_a_refused_one_is_a_new_one() {
+    let (mut side, _) = Side::called();
+    side.cm.reject(side.now, side.id, &rdmalab_cm::RejectRequest::consumer(&[])).unwrap();
+    side.sent();
+    side.deliver_from(route(), 99, CmMessage::Req(req()));
+    assert!(matches!(side.event(), Event::ConnectRequest { .. }));
+    side.expect_silence();
+}

@@ -1,6 +1,7 @@
 //! Both sides, and each message of each conversation lost, doubled or late in turn: the applications are told the same,
 //! each thing once.
 
+mod loopback;
 mod network;
 
 use network::{CALLED, CALLER, Mistreatment, Network, Scenario};

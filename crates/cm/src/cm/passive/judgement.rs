@@ -1,12 +1,11 @@
 //! Whether a request is one for a listener, check by check, and with which reason it is refused otherwise.
 
-use rdmalab_wire::mad::{RejMessage, RejReason, Req, TransportService};
+use rdmalab_wire::mad::{RejReason, Req, TransportService};
 
 use crate::call::ConnectionCall;
 use crate::cm::Cm;
 use crate::cm::rejecting::Refusal;
-use crate::event::{Event, Rejection};
-use crate::ids::{ConnectionId, ListenerId};
+use crate::ids::ListenerId;
 use crate::ip_service::read_private_data;
 use crate::listeners::ListenKind;
 use crate::request::{PathSettings, Service};
@@ -111,18 +110,5 @@ impl Cm {
             return Err(Some(Refusal::new(RejReason::NO_RESOURCES)));
         }
         if self.has_room_for_events() { Ok(()) } else { Err(None) }
-    }
-
-    /// A call that waits for a decision is no more: its caller calls anew.
-    pub(super) fn withdraw(&mut self, id: u32) {
-        let rejection = Rejection {
-            reason: RejReason::STALE_CONNECTION,
-            message: RejMessage::Other,
-            additional_information: [].into(),
-            private_data: [].into(),
-            time_wait: false,
-        };
-        self.tell(id, Event::Rejected { id: ConnectionId(id), rejection: rejection.into() });
-        self.drop_connection(id);
     }
 }

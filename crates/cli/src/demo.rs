@@ -1,14 +1,16 @@
 //! `rdmalab demo`: two emulated adapters over a simulated link, in virtual time.
 //!
-//! [`transport`] and [`kind`] are what can be shown, [`plan`] says what is done and what memory must be afterwards,
-//! [`setup`] makes what an application would make and [`pair`] is what it does with it, [`exchange`] runs the plan and
-//! judges completions, those of receives in [`arrivals`]. [`witness`] sees every packet: it counts, records, and draws the
-//! [`ladder`]. [`verdict`] compares memories, [`summary`] and [`report`] are what is said at the beginning and the end.
+//! [`transport`] and [`kind`] are what can be shown, [`idle`] which options have no effect together, [`plan`] says what is
+//! done and what memory must be afterwards, [`setup`] makes what an application would make and [`pair`] is what it does
+//! with it, [`exchange`] runs the plan and judges completions, those of receives in [`arrivals`]. [`witness`] sees every
+//! packet: it counts, records, and draws the [`ladder`]. [`verdict`] compares memories, [`summary`] and [`report`] are what
+//! is said at the beginning and the end.
 //!
 //! Everything follows from the seed: the same command line prints the same text and writes the same capture.
 
 mod arrivals;
 mod exchange;
+mod idle;
 mod kind;
 mod ladder;
 mod loss;
@@ -28,7 +30,7 @@ use std::path::PathBuf;
 use rdmalab_device::{CongestionControl, Profile, Recorder};
 use rdmalab_sim::{End, PerEnd, Probability, RuleSet, Seed, rule};
 
-use crate::outcome::{Error, Outcome, Result, unprinted};
+use crate::outcome::{self, Error, Outcome, Result, unprinted};
 use crate::profile;
 use kind::Kind;
 use ladder::{Detail, Ladder};
@@ -135,6 +137,10 @@ pub fn run(options: &Options) -> Result<Outcome> {
     let mut rules = RuleSet::new(seed.branch(LINK)).with(LoseRoce::new(options.loss));
     if options.mark.fraction() > 0.0 {
         rules = rules.with(rule::mark(options.mark));
+    }
+    let is_marking = options.mark.fraction() > 0.0;
+    if let Some(note) = idle::note(options.transport, &options.profile, options.congestion, is_marking) {
+        outcome::tell(format_args!("rdmalab: {note}"));
     }
     let habits = Habits { profile: options.profile, congestion_control: options.congestion, rules };
     let mut pair = Pair::new(&plan, habits)?;

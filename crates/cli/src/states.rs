@@ -19,7 +19,7 @@ const COLUMN: usize = 39;
 /// For each kind of queue pair, in the verbs' names. They are the very tables by which `modify` decides.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Only the table of this kind
+    /// Only the tables of this kind; xrc has two
     #[arg(long, value_enum, value_name = "KIND")]
     transport: Option<Kind>,
     /// As Markdown
@@ -33,18 +33,21 @@ enum Kind {
     Rc,
     Uc,
     Ud,
+    /// Both ends of XRC
+    Xrc,
     XrcIni,
     XrcTgt,
 }
 
 impl Kind {
-    fn of_queue_pair(self) -> QueuePairType {
+    fn of_queue_pairs(self) -> &'static [QueuePairType] {
         match self {
-            Self::Rc => QueuePairType::Rc,
-            Self::Uc => QueuePairType::Uc,
-            Self::Ud => QueuePairType::Ud,
-            Self::XrcIni => QueuePairType::XrcInitiator,
-            Self::XrcTgt => QueuePairType::XrcTarget,
+            Self::Rc => &[QueuePairType::Rc],
+            Self::Uc => &[QueuePairType::Uc],
+            Self::Ud => &[QueuePairType::Ud],
+            Self::Xrc => &[QueuePairType::XrcInitiator, QueuePairType::XrcTarget],
+            Self::XrcIni => &[QueuePairType::XrcInitiator],
+            Self::XrcTgt => &[QueuePairType::XrcTarget],
         }
     }
 }
@@ -58,8 +61,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
         );
     }
     text.push_str(INTRODUCTION);
-    let kinds = options.transport.map_or(QueuePairType::ALL.to_vec(), |kind| vec![kind.of_queue_pair()]);
-    for kind in kinds {
+    for &kind in options.transport.map_or(&QueuePairType::ALL[..], Kind::of_queue_pairs) {
         text.push('\n');
         if options.markdown { markdown(&mut text, kind) } else { plain(&mut text, kind) }
     }

@@ -34,38 +34,39 @@ impl Default for Capabilities {
     }
 }
 
-/// Attributes of a queue pair (`ibv_qp_attr`). What is `None` is left as it is.
+/// Attributes of a queue pair (`ibv_qp_attr`). What is `None` is left as it is. Which change of state takes which of them
+/// is in [`transitions`](crate::transitions); one that the type does not have is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     /// The state to go to; without it, the attributes are changed in the present state.
     pub state: Option<State>,
-    /// Index into the port's table of partition keys.
+    /// Index into the port's table of partition keys. For all types.
     pub partition_index: Option<u16>,
-    /// What peers may do through this queue pair.
+    /// What peers may do through this queue pair. For all types but UD.
     pub access: Option<Access>,
-    /// The way to the peer.
+    /// The way to the peer. For all types but UD.
     pub path: Option<Path>,
-    /// Largest payload of a packet.
+    /// Largest payload of a packet. For all types but UD, where it is the port's.
     pub path_mtu: Option<PathMtu>,
-    /// The peer's queue pair.
+    /// The peer's queue pair. For all types but UD.
     pub destination: Option<Qpn>,
-    /// The PSN with which the peer begins.
+    /// The PSN with which the peer begins. For all types but UD.
     pub receive_psn: Option<Psn>,
-    /// The PSN with which we begin.
+    /// The PSN with which we begin. For all types.
     pub send_psn: Option<Psn>,
-    /// READs and atomics that we answer at once (`max_dest_rd_atomic`), at most 128.
+    /// READs and atomics that we answer at once (`max_dest_rd_atomic`), at most 128. For RC and XRC_TGT.
     pub max_destination_reads: Option<u8>,
-    /// READs and atomics that we have outstanding at once (`max_rd_atomic`), at most 128.
+    /// READs and atomics that we have outstanding at once (`max_rd_atomic`), at most 128. For RC and XRC_INI.
     pub max_reads: Option<u8>,
-    /// What a receiver that is not ready tells the peer to wait: a 5-bit code.
+    /// What a receiver that is not ready tells the peer to wait: a 5-bit code. For RC and XRC_TGT.
     pub min_rnr_timer: Option<u8>,
-    /// Local ACK timeout: a 5-bit code, 4.096 us x 2^code, 0 for none.
+    /// Local ACK timeout: a 5-bit code, 4.096 us x 2^code, 0 for none. For RC, XRC_INI and XRC_TGT.
     pub timeout: Option<u8>,
-    /// Retries after timeouts and sequence errors: 0 to 7.
+    /// Retries after timeouts and sequence errors: 0 to 7. For RC and XRC_INI.
     pub retry_count: Option<u8>,
-    /// Retries after a receiver was not ready: 0 to 7, 7 for no limit.
+    /// Retries after a receiver was not ready: 0 to 7, 7 for no limit. For RC and XRC_INI.
     pub rnr_retry: Option<u8>,
-    /// What datagrams must carry to be received; only UD has one.
+    /// What datagrams must carry to be received. For UD.
     pub queue_key: Option<QKey>,
 }
 

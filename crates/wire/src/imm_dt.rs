@@ -14,6 +14,12 @@ impl ImmDt {
     /// Length in bytes.
     pub const LENGTH: usize = 4;
 
+    /// From four bytes, which go over as they are.
+    #[inline]
+    pub const fn new(bytes: [u8; 4]) -> Self {
+        ImmDt(bytes)
+    }
+
     /// From the bytes of the wire.
     #[inline]
     pub const fn decode(bytes: &[u8; 4]) -> Self {

@@ -210,6 +210,32 @@ fn marks_are_answered_by_notifications_that_slow_a_flow_down() {
 }
 
 #[test]
+fn options_about_congestion_that_change_nothing_are_told_in_one_line() {
+    for (arguments, why) in [
+        ("--profile spec --congestion dcqcn", "--congestion dcqcn changes nothing: the link marks no packet"),
+        (
+            "--congestion dcqcn --mark 0.2",
+            "--congestion dcqcn changes nothing: the profile rxe takes no part in it",
+        ),
+        ("--profile connectx --transport ud --congestion dcqcn --mark 0.2", "datagrams are never answered"),
+        ("--mark 0.2", "--mark changes nothing: packets of the profile rxe cannot be marked"),
+    ] {
+        let run = demo(&format!("-q {arguments}")).exits(0).says(why);
+        assert_eq!(run.err.lines().count(), 1, "{arguments}: {}", run.err);
+    }
+    for arguments in [
+        "",
+        "--congestion fixed=1",
+        "--transport ud --congestion fixed=1",
+        "--profile spec --mark 0.2",
+        "--profile spec --mark 0.2 --congestion dcqcn",
+    ] {
+        let run = demo(&format!("-q {arguments}")).exits(0);
+        assert!(run.err.is_empty(), "{arguments}: {}", run.err);
+    }
+}
+
+#[test]
 fn what_a_transport_cannot_do_is_refused() {
     for (arguments, why) in [
         ("--transport uc --operations read", "UC has no READ"),

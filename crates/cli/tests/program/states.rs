@@ -52,6 +52,19 @@ fn every_change_of_state_is_there_with_all_its_attributes() {
 }
 
 #[test]
+fn xrc_has_the_tables_of_both_ends() {
+    let titles = |kind: &str| {
+        let run = rdmalab(&["states", "--transport", kind]).exits(0);
+        let is_title = |line: &&str| QueuePairType::ALL.iter().any(|kind| *line == kind.to_string());
+        run.lines().into_iter().filter(is_title).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(titles("xrc"), ["XRC_INI", "XRC_TGT"]);
+    assert_eq!(titles("xrc-tgt"), ["XRC_TGT"]);
+}
+
+#[test]
 fn a_kind_that_does_not_exist_is_told() {
-    rdmalab(&["states", "--transport", "rd"]).exits(2).says("possible values: rc, uc, ud, xrc-ini, xrc-tgt");
+    rdmalab(&["states", "--transport", "rd"])
+        .exits(2)
+        .says("possible values: rc, uc, ud, xrc, xrc-ini, xrc-tgt");
 }

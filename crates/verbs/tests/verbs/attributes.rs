@@ -2,6 +2,7 @@
 //!
 //! Rule: qp-attribute-ranges: A change with an attribute out of its range is refused by the attribute's name, and
 //! nothing changes.
+//! Rule: qp-attributes-by-type: Each type of queue pair has the attributes that its work needs, and refuses the others.
 
 use rdmalab_verbs::{Access, AttributeSet, Attributes, ModifyError, Path, QueuePairType, State, transitions};
 use rdmalab_wire::{PathMtu, Psn, QKey, Qpn};
@@ -154,4 +155,68 @@ fn values_out_of_range_are_refused_by_name() {
 fn any_index_of_a_partition_key_is_left_to_the_port() {
     let attributes = Attributes { partition_index: Some(u16::MAX), ..Attributes::default() };
     assert_eq!(attributes.check(QueuePairType::Ud, State::Sqd), Ok(State::Sqd));
+}
+
+/// As the comments of the fields say, which are read here.
+#[test]
+fn each_type_has_the_attributes_that_their_documentation_says() {
+    let source = include_str!("../../src/attributes.rs");
+    let (_, fields) = source.split_once("pub struct Attributes {").unwrap();
+    let (fields, _) = fields.split_once("\n}").unwrap();
+    let mut comment = String::new();
+    let mut seen = AttributeSet::empty();
+    for line in fields.lines().map(str::trim) {
+        if let Some(words) = line.strip_prefix("/// ") {
+            comment += &format!("{words} ");
+            continue;
+        }
+        let Some(name) = line.strip_prefix("pub ").and_then(|line| line.split(':').next()) else { continue };
+        if name != "state" {
+            let attribute = attribute_of(name);
+            seen |= attribute;
+            let types = comment.rsplit_once("For ").expect(name).1.split(['.', ',']).next().unwrap();
+            let said = match types.trim() {
+                "all types" => QueuePairType::ALL.to_vec(),
+                "all types but UD" => {
+                    QueuePairType::ALL.into_iter().filter(|kind| *kind != QueuePairType::Ud).collect()
+                }
+                _ => {
+                    let words: Vec<&str> =
+                        comment.rsplit_once("For ").unwrap().1.split([' ', ',', '.']).collect();
+                    QueuePairType::ALL
+                        .into_iter()
+                        .filter(|kind| words.contains(&kind.to_string().as_str()))
+                        .collect()
+                }
+            };
+            let has = |kind: &QueuePairType| {
+                transitions(*kind).any(|row| row.required.union(row.optional).contains(attribute))
+            };
+            let found: Vec<_> = QueuePairType::ALL.into_iter().filter(has).collect();
+            assert_eq!(found, said, "{name}: {comment}");
+        }
+        comment.clear();
+    }
+    assert_eq!(seen, AttributeSet::all());
+}
+
+/// The attribute of a field.
+fn attribute_of(field: &str) -> AttributeSet {
+    match field {
+        "partition_index" => AttributeSet::PARTITION,
+        "access" => AttributeSet::ACCESS,
+        "path" => AttributeSet::PATH,
+        "path_mtu" => AttributeSet::PATH_MTU,
+        "destination" => AttributeSet::DESTINATION,
+        "receive_psn" => AttributeSet::RECEIVE_PSN,
+        "send_psn" => AttributeSet::SEND_PSN,
+        "max_destination_reads" => AttributeSet::MAX_DESTINATION_READS,
+        "max_reads" => AttributeSet::MAX_READS,
+        "min_rnr_timer" => AttributeSet::MIN_RNR_TIMER,
+        "timeout" => AttributeSet::TIMEOUT,
+        "retry_count" => AttributeSet::RETRY_COUNT,
+        "rnr_retry" => AttributeSet::RNR_RETRY,
+        "queue_key" => AttributeSet::QUEUE_KEY,
+        _ => panic!("{field} is no attribute"),
+    }
 }

@@ -1,0 +1,32 @@
+//! Options about congestion that have no effect together: who asks for them is told, and the demonstration runs.
+
+use rdmalab_device::{CongestionControl, Profile};
+
+use super::transport::Transport;
+
+/// Which option changes nothing, and why; one line.
+pub fn note(
+    transport: Transport,
+    profile: &Profile,
+    congestion: CongestionControl,
+    is_marking: bool,
+) -> Option<String> {
+    let is_controlled = matches!(congestion, CongestionControl::Dcqcn(_));
+    let takes_part = profile.ecn_capable && profile.notifications.is_some();
+    let because = match (is_controlled, is_marking) {
+        (true, _) if transport == Transport::Ud => {
+            "datagrams are never answered by notifications; take another --transport, or fixed=RATE"
+                .to_owned()
+        }
+        (true, _) if !takes_part => {
+            format!("the profile {} takes no part in it; add --profile spec", profile.name)
+        }
+        (true, false) => "the link marks no packet; add --mark 0.2".to_owned(),
+        (false, true) if !profile.ecn_capable => {
+            format!("packets of the profile {} cannot be marked; add --profile spec", profile.name)
+        }
+        _ => return None,
+    };
+    let option = if is_controlled { "--congestion dcqcn" } else { "--mark" };
+    Some(format!("{option} changes nothing: {because}"))
+}

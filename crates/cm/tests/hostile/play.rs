@@ -38,17 +38,31 @@ impl Bytes<'_> {
     }
 }
 
+/// What a peer that is to be believed would know of a connection.
+#[derive(Clone)]
+struct Known {
+    /// None of a connection that is none; its number counts.
+    id: Option<ConnectionId>,
+    number: u32,
+    route: Route,
+    /// The peer's ID, and its queue pair's number.
+    theirs: u32,
+    qpn: Qpn,
+    call: Option<Box<ConnectionCall>>,
+}
+
 struct Player<'a> {
     bytes: Bytes<'a>,
     now: u64,
     cm: Cm,
     /// The last few of each, live or not.
-    connections: Vec<(ConnectionId, Option<Box<ConnectionCall>>)>,
+    connections: Vec<Known>,
     resolutions: Vec<ResolutionId>,
     told: BTreeSet<String>,
 }
 
-/// Plays the steps, and then lets time pass until nothing is left. The kinds of events that were told.
+/// Plays the steps, and then lets time pass until nothing is left. The kinds of events that were told, and the names of
+/// counters that have counted.
 pub fn play(bytes: &[u8]) -> BTreeSet<String> {
     let mut config = Config::new(1);
     let limits = &mut config.limits;
@@ -82,7 +96,7 @@ impl Player<'_> {
             0..=3 => self.deliver(),
             4 | 5 => self.command(),
             6 => {
-                self.now += 1 << (self.bytes.next() & 0x27);
+                self.now += 1 << self.bytes.pick(&[10, 20, 24, 27, 29, 30, 32, 36]);
                 self.cm.handle_timeout(self.now);
                 assert!(self.cm.next_timeout().is_none_or(|at| at > self.now));
             }
@@ -95,10 +109,20 @@ impl Player<'_> {
             assert!(matches!(Mad::parse(&outgoing.bytes), Ok(Mad::Cm(_))));
         }
         while let Some(event) = self.cm.poll_event() {
-            let text = format!("{event:?}");
-            self.told.extend(text.split_whitespace().next().map(str::to_owned));
+            self.told.insert(kind(&event));
             match event {
-                Event::ConnectRequest { id, call, .. } => self.connections.push((id, Some(call))),
+                Event::ConnectRequest { id, call, .. } => {
+                    let (route, theirs) = (call.route, call.qpn.value());
+                    let known = Known {
+                        id: Some(id),
+                        number: id.value(),
+                        route,
+                        theirs,
+                        qpn: Qpn::new(0),
+                        call: Some(call),
+                    };
+                    self.connections.push(known);
+                }
                 Event::ServiceRequest { id, .. } => self.resolutions.push(id),
                 _ => {}
             }
@@ -114,24 +138,25 @@ impl Player<'_> {
         Route::new([10, 0, 0, 1].into(), [10, 0, 0, peer].into(), PKey::DEFAULT)
     }
 
-    /// Ours, more often than not.
-    fn our_id(&mut self) -> u32 {
+    /// A connection as its peer knows it, or, now and then, what no peer would say.
+    fn known(&mut self) -> Known {
         let choice = usize::from(self.bytes.next());
-        match self.connections.get(choice % 9) {
-            Some((id, _)) => id.value(),
-            None => match self.resolutions.get(choice % 8) {
-                Some(id) => id.value(),
-                None => choice as u32,
-            },
+        if let Some(known) = self.connections.get(choice % 12) {
+            return known.clone();
         }
+        let random = u32::from(self.bytes.next());
+        let question = self.resolutions.get(choice % 5).map_or(random, |id| id.value());
+        let number = self.connections.get(choice % 7).map_or(question, |known| known.number);
+        let route = self.route();
+        Known { id: None, number, route, theirs: random % 4, qpn: Qpn::new(random >> 2 & 3), call: None }
     }
 
     fn deliver(&mut self) {
-        let route = self.route();
+        let known = self.known();
         let transaction_id = u64::from(self.bytes.below(2));
-        let message = self.message(&route);
+        let message = self.message(&known);
         let mut bytes = CmMad::new(transaction_id, message).encode();
-        for _ in 0..self.bytes.below(8).saturating_sub(4) {
+        for _ in 0..self.bytes.below(16).saturating_sub(12) {
             let place = usize::from(self.bytes.next());
             bytes[place] = self.bytes.next();
         }
@@ -139,13 +164,12 @@ impl Player<'_> {
             255 => usize::from(self.bytes.next()),
             _ => bytes.len(),
         };
-        self.cm.handle_mad(self.now, route, &bytes[..length]);
+        self.cm.handle_mad(self.now, known.route, &bytes[..length]);
     }
 
-    fn message(&mut self, route: &Route) -> CmMessage {
+    fn message(&mut self, known: &Known) -> CmMessage {
         let kind = self.bytes.below(14);
-        let theirs = u32::from(self.bytes.below(4));
-        let ours = self.our_id();
+        let (route, theirs, ours) = (&known.route, known.theirs, known.number);
         let small = self.bytes.next();
         match kind {
             0..=2 => CmMessage::Req(self.req(route, theirs, small)),
@@ -171,7 +195,7 @@ impl Player<'_> {
             5 | 6 => CmMessage::Rep(Rep {
                 local_communication_id: theirs,
                 remote_communication_id: ours,
-                local_qpn: Qpn::new(u32::from(small & 3)),
+                local_qpn: Qpn::new(theirs),
                 local_ca_guid: u64::from(small >> 7),
                 ..Rep::default()
             }),
@@ -183,7 +207,7 @@ impl Player<'_> {
             8 => CmMessage::Dreq(Dreq {
                 local_communication_id: theirs,
                 remote_communication_id: ours,
-                remote_qpn: Qpn::new(u32::from(small & 3)),
+                remote_qpn: if small == 0 { Qpn::new(9) } else { known.qpn },
                 ..Dreq::default()
             }),
             9 => CmMessage::Drep(Drep {
@@ -224,7 +248,7 @@ impl Player<'_> {
             local_communication_id: theirs,
             service_id: self.bytes.pick(&SERVICES),
             local_ca_guid: u64::from(small >> 7),
-            local_qpn: Qpn::new(u32::from(small & 3)),
+            local_qpn: Qpn::new(if small & 7 == 7 { 1 } else { theirs }),
             starting_psn: Psn::new(u32::from(small >> 2 & 1)),
             transport_service: TransportService::from_code(small >> 3),
             extended_transport: 1,
@@ -255,7 +279,7 @@ impl Player<'_> {
     /// An order, sensible or not: errors are as good as success.
     fn command(&mut self) {
         let now = self.now;
-        let what = self.bytes.below(12);
+        let what = self.bytes.pick(&[0, 1, 2, 3, 4, 4, 5, 6, 6, 6, 7, 8, 9, 10, 11]);
         if what >= 9 {
             self.resolve_or_answer(what);
             return;
@@ -267,15 +291,27 @@ impl Player<'_> {
             let service = self.bytes.pick(&[Service::Rc, Service::Uc, Service::Xrc]);
             let request = ConnectRequest { service, ..ConnectRequest::new(route, target, qpn, Psn::new(1)) };
             if let Ok(id) = self.cm.connect(now, &request) {
-                self.connections.push((id, None));
+                let theirs = u32::from(self.bytes.below(4));
+                self.connections.push(Known {
+                    id: Some(id),
+                    number: id.value(),
+                    route,
+                    theirs,
+                    qpn,
+                    call: None,
+                });
             }
             return;
         }
-        let choice = usize::from(self.bytes.next());
-        let Some((id, call)) = self.connections.get(choice % self.connections.len().max(1)) else { return };
-        let id = *id;
+        let choice = usize::from(self.bytes.next()) % self.connections.len().max(1);
+        let Some(known) = self.connections.get_mut(choice) else { return };
+        let Some(id) = known.id else { return };
+        if known.call.is_some() && what <= 2 {
+            known.qpn = qpn;
+        }
+        let call = known.call.clone();
         let _ = match (what, call) {
-            (1 | 2, Some(call)) => self.cm.accept(now, id, &AcceptRequest::new(call, qpn, Psn::new(2))),
+            (1 | 2, Some(call)) => self.cm.accept(now, id, &AcceptRequest::new(&call, qpn, Psn::new(2))),
             (3, _) => self.cm.reject(now, id, &RejectRequest::consumer(b"no")),
             (4, _) => self.cm.confirm(id, b"yes"),
             (5, _) => self.cm.mra(id, self.bytes.next(), &[]),
@@ -325,6 +361,25 @@ impl Player<'_> {
         }
         assert_eq!((self.cm.connections(), self.cm.resolutions()), (0, 0));
         assert_eq!(self.cm.next_timeout(), None);
+        let counters = format!("{:?}", self.cm.counters());
+        let counted =
+            counters.split([' ', ',', '{', '}']).filter(|word| !word.is_empty()).collect::<Vec<_>>();
+        let names = counted.windows(2).filter(|pair| pair[0].ends_with(':') && pair[1] != "0");
+        self.told.extend(names.map(|pair| pair[0].to_owned()));
         self.told
     }
+}
+
+/// `Disconnected Peer`, without what differs from run to run.
+fn kind(event: &Event) -> String {
+    let text = format!("{event:?}");
+    let name = text.split_whitespace().next().unwrap_or_default();
+    let more = match event {
+        Event::Disconnected { cause, .. } => format!("{cause:?}"),
+        Event::Established { by, .. } => format!("{by:?}"),
+        Event::Unreachable { missing, .. } => format!("{missing:?}"),
+        _ => String::new(),
+    };
+    let more = more.split('(').next().unwrap_or_default();
+    format!("{name} {more}").trim_end().to_owned()
 }

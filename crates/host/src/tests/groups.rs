@@ -10,10 +10,10 @@ use super::link::*;
 use crate::{DropReason, GROUPS_MAX, GroupError, Handled, Host, HostAddress, HostConfig};
 
 const MAC: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 1]);
-const G4: IpAddr = IpAddr::V4(Ipv4Addr::new(239, 1, 2, 3));
-const G6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xff0e, 0, 0, 0, 0, 0, 1, 2));
-const ALL4: IpAddr = IpAddr::V4(Ipv4Addr::new(224, 0, 0, 1));
-const ALL6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1));
+pub(super) const G4: IpAddr = IpAddr::V4(Ipv4Addr::new(239, 1, 2, 3));
+pub(super) const G6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xff0e, 0, 0, 0, 0, 0, 1, 2));
+pub(super) const ALL4: IpAddr = IpAddr::V4(Ipv4Addr::new(224, 0, 0, 1));
+pub(super) const ALL6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1));
 
 /// IGMPv3 and MLDv2: joined, asked for all, left.
 const JOINED4: &str = "01005e000016020000000001080046c00028000040000102f9f80a000001e0000016940400002200e8f9\
@@ -92,7 +92,7 @@ fn group_frame(source: IpAddr, group: IpAddr, protocol: u8, payload: &[u8]) -> V
 }
 
 /// A question by IGMP about `group` with this Max Resp Code; `current` has IGMPv3's fields behind it.
-fn igmp_query(code: u8, to: IpAddr, group: IpAddr, current: bool) -> Vec<u8> {
+pub(super) fn igmp_query(code: u8, to: IpAddr, group: IpAddr, current: bool) -> Vec<u8> {
     let IpAddr::V4(group) = group else { panic!("IPv4 only") };
     let mut message = vec![0x11, code, 0, 0];
     message.extend(group.octets());
@@ -123,12 +123,12 @@ fn mld_query_from(source: IpAddr, milliseconds: u16, to: IpAddr, group: IpAddr, 
     group_frame(source.into(), to, 0, &payload)
 }
 
-fn mld_query(milliseconds: u16, to: IpAddr, group: IpAddr, current: bool) -> Vec<u8> {
+pub(super) fn mld_query(milliseconds: u16, to: IpAddr, group: IpAddr, current: bool) -> Vec<u8> {
     mld_query_from("fe80::2".parse().unwrap(), milliseconds, to, group, current)
 }
 
-const ANY4: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-const ANY6: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+pub(super) const ANY4: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+pub(super) const ANY6: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
 
 #[test]
 fn joining_and_leaving_are_told_twice_within_a_second_as_linux_tells_them() {

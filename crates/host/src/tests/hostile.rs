@@ -4,6 +4,7 @@ mod forgery;
 
 use proptest::prelude::*;
 
+use super::groups::*;
 use super::link::*;
 use crate::neighbours::ENTRIES_MAX;
 use crate::{Handled, Host, Read};
@@ -52,7 +53,18 @@ fn specimens() -> Vec<Vec<u8>> {
         0x86dd,
         &ip_packet(A6, B6, 0, &[58, 0, 5, 2, 0, 0, 1, 0, 128, 0, 0, 0]),
     ));
+    for current in [true, false] {
+        let questions = [igmp_query(1, ALL4, ANY4, current), igmp_query(1, G4, G4, current)];
+        link.sent.extend(questions.map(from_a));
+        let questions = [mld_query(100, ALL6, ANY6, current), mld_query(100, G6, G6, current)];
+        link.sent.extend(questions.map(from_a));
+    }
     link.sent
+}
+
+fn from_a(mut frame: Vec<u8>) -> Vec<u8> {
+    frame[6..12].copy_from_slice(&MAC_A.0);
+    frame
 }
 
 #[derive(Clone, Debug)]
@@ -113,6 +125,8 @@ proptest! {
         let specimens = specimens();
         let mut host = host_b();
         let listener = host.listen(80).unwrap();
+        host.join(0, G4).unwrap();
+        host.join(0, G6).unwrap();
         let mut now = 0;
         for (index, mutations, mended, wait) in changes {
             let mut frame = specimens[index % specimens.len()].clone();

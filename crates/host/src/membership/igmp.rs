@@ -76,3 +76,27 @@ fn packet(source: Ipv4Addr, destination: Ipv4Addr, mut message: Vec<u8>, out: &m
     out.extend(message);
     destination
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_for_answers_is_in_tenths_of_a_second_and_large_ones_are_coded() {
+        let within = |code: u8, current: bool| {
+            let mut message = vec![QUERY, code, 0, 0, 0, 0, 0, 0];
+            message.extend(if current { &[3, 125, 0, 0][..] } else { &[] });
+            let sum = Sum::new().bytes(&message).finish();
+            [message[2], message[3]] = sum.to_be_bytes();
+            let query = query(&message, ALL_SYSTEMS).unwrap();
+            assert_eq!(query.robustness, current.then_some(3));
+            query.within / TENTH
+        };
+        // RFC 3376 §4.1.1: mantissa and exponent from 128 on. IGMPv1 does not tell, and means ten seconds.
+        for (code, current, older) in
+            [(0, 0, 100), (1, 1, 1), (127, 127, 127), (128, 128, 128), (255, 31_744, 255)]
+        {
+            assert_eq!((within(code, true), within(code, false)), (current, older), "code {code}");
+        }
+    }
+}

@@ -91,3 +91,30 @@ fn sum(source: Ipv6Addr, destination: Ipv6Addr, message: &[u8]) -> u16 {
         .bytes(message)
         .finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_for_answers_is_in_milliseconds_and_large_ones_are_coded() {
+        let source: Ipv6Addr = "fe80::1".parse().unwrap();
+        let within = |code: u16, current: bool| {
+            let [c0, c1] = code.to_be_bytes();
+            let mut message = vec![QUERY, 0, 0, 0, c0, c1, 0, 0];
+            message.extend([0; 16]);
+            message.extend(if current { &[3, 125, 0, 0][..] } else { &[] });
+            let sum = sum(source, ALL_NODES, &message);
+            [message[2], message[3]] = sum.to_be_bytes();
+            let mut header = Ipv6Header::decode(&[0; 40]);
+            (header.source, header.destination, header.hop_limit) = (source, ALL_NODES, 1);
+            let query = query(&header, &message).unwrap();
+            assert_eq!(query.robustness, current.then_some(3));
+            query.within / MILLISECOND
+        };
+        // RFC 3810 §5.1.3: mantissa and exponent from 32768 on.
+        for (code, current) in [(0, 0), (32_767, 32_767), (0x8000, 32_768), (0xffff, 8_387_584)] {
+            assert_eq!((within(code, true), within(code, false)), (current, code.into()), "code {code}");
+        }
+    }
+}

@@ -139,6 +139,9 @@ fn joining_and_leaving_are_told_twice_within_a_second_as_linux_tells_them() {
         let sent = told(&mut host, 5 * SECOND, 100 * SECOND);
         assert_eq!((sent[0].0, sent[1].0 < SECOND), (0, true));
         assert_eq!(only_frames(sent), [bytes(joined), bytes(joined)]);
+        host.join(150 * SECOND, group).unwrap();
+        host.leave(150 * SECOND, group).unwrap();
+        assert_eq!(host.next_timeout(150 * SECOND), None, "it is in the group all the time");
         host.leave(200 * SECOND, group).unwrap();
         assert_eq!(only_frames(told(&mut host, 200 * SECOND, 100 * SECOND)), [bytes(left), bytes(left)]);
         assert_eq!(host.next_timeout(400 * SECOND), None);

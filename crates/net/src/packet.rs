@@ -6,7 +6,8 @@
 //! here, so the host answers for nothing of the kernel's.
 //!
 //! **The kernel of the same machine is not reachable on the same interface**, neither is another emulated host there:
-//! what leaves an interface does not come in again. A veth pair, or a bridge with TAP devices, joins them.
+//! what leaves an interface does not come in again (but on the loopback interface, where hosts find each other). A veth pair,
+//! or a bridge with TAP devices, joins them.
 //!
 //! **Frames are bare and whole**, as on a wire and as a TAP device has them: from the destination address to the end of
 //! the payload, a VLAN tag in the bytes, checksums written, none longer than the sender's MTU. Where stacks leave work to
@@ -54,6 +55,7 @@ pub struct PacketSocket {
     inbox: Inbox,
     outbox: Outbox,
     refused: u64,
+    overruns: u64,
 }
 
 /// Frames that got lost in a [`PacketSocket`], where a wire would have lost them too.
@@ -61,6 +63,8 @@ pub struct PacketSocket {
 pub struct PacketLosses {
     /// Received: longer than 64 KiB, or left unfinished in a way that cannot be finished here.
     pub unusable: u64,
+    /// Received: the kernel had no room for more, since we did not take them in time. A superframe counts once.
+    pub overruns: u64,
     /// Sent: longer than the MTU, or the interface's own queue was full. A run of datagrams counts once.
     pub refused: u64,
 }
@@ -106,7 +110,7 @@ impl PacketSocket {
         // Only now do frames come in.
         bind(true)?;
         let (inbox, outbox) = (Inbox::new(), Outbox::new());
-        Ok(Self { socket, name: device(), index, kernel_mac, inbox, outbox, refused: 0 })
+        Ok(Self { socket, name: device(), index, kernel_mac, inbox, outbox, refused: 0, overruns: 0 })
     }
 
     /// The interface's name when it was opened.
@@ -221,9 +225,10 @@ impl PacketSocket {
     }
 
     /// Frames lost so far.
-    #[must_use]
-    pub fn losses(&self) -> PacketLosses {
-        PacketLosses { unusable: self.inbox.unusable, refused: self.refused }
+    pub fn losses(&mut self) -> PacketLosses {
+        // Asking cannot fail; should it, the count is as it was.
+        self.overruns += u64::from(system::overruns(self.socket.as_fd()).unwrap_or(0));
+        PacketLosses { unusable: self.inbox.unusable, overruns: self.overruns, refused: self.refused }
     }
 
     /// The MTU: bytes of a frame behind the Ethernet header, VLAN tags not counted; 65,535 if it is more.

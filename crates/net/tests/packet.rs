@@ -8,20 +8,15 @@
 mod frames;
 #[path = "packet/namespace.rs"]
 mod namespace;
+#[path = "packet/offloads.rs"]
+mod offloads;
 
-use std::net::{TcpStream, UdpSocket};
+use std::net::UdpSocket;
 use std::process::Command;
 
-use frames::{
-    KERNEL, OURS, checksum_is_right, datagram, frame_to, identification, is_tcp, is_udp, tcp_reply,
-    tcp_segment,
-};
+use frames::{KERNEL, OURS, datagram, frame_to, identification, is_udp, payload};
 use namespace::{Pair, SOON, next_frame, prerequisites, run};
-use nix::sys::socket::{
-    setsockopt,
-    sockopt::{Linger, UdpGsoSegment},
-};
-use rdmalab_net::{FRAME_CAPACITY, Interest, NetError, PacketLosses, PacketSocket, Poller, Tap};
+use rdmalab_net::{Interest, NetError, PacketLosses, PacketSocket, Poller};
 
 /// Set in the process that runs inside the namespace.
 const INSIDE: &str = "RDMALAB_PACKET_TEST_INSIDE";
@@ -58,152 +53,20 @@ fn frames_cross_an_interface_both_ways_and_whole_and_its_faults_are_told() {
 fn inside_a_fresh_namespace() {
     // The kernel speaks IPv6 by itself, at moments of its own choice.
     let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-    datagrams_of_the_kernel_arrive_with_their_checksums();
-    a_superframe_of_datagrams_arrives_as_the_datagrams_that_were_sent();
-    a_stream_of_the_kernel_arrives_in_segments_of_the_mtu();
-    runs_of_datagrams_reach_the_kernels_sockets();
-    runs_leave_as_the_same_datagrams_where_no_superframe_can_go();
+    offloads::datagrams_of_the_kernel_arrive_with_their_checksums();
+    offloads::a_superframe_of_datagrams_arrives_as_the_datagrams_that_were_sent();
+    offloads::a_stream_of_the_kernel_arrives_in_segments_of_the_mtu();
+    offloads::runs_of_datagrams_reach_the_kernels_sockets();
+    offloads::runs_leave_as_the_same_datagrams_where_no_superframe_can_go();
     a_tag_is_in_the_bytes_again();
     only_frames_for_the_host_and_for_groups_arrive();
     jumbo_frames_cross_and_longer_ones_are_lost_and_counted();
     a_full_queue_refuses_and_the_poller_says_when_it_takes_again();
+    frames_that_nobody_takes_are_counted();
+    hosts_find_each_other_on_the_loopback_interface();
     a_link_that_goes_down_is_told_once_and_serves_again_when_it_is_up();
     a_deleted_interface_ends_the_wait_and_is_named();
     what_cannot_be_opened_says_why();
-}
-
-fn payload(length: usize) -> Vec<u8> {
-    (0..length).map(|index| (index % 251) as u8).collect()
-}
-
-fn datagrams_of_the_kernel_arrive_with_their_checksums() {
-    for (mtu, length) in [(1500, 33), (1500, 1472), (9000, 8000)] {
-        let pair = Pair::new(mtu);
-        let mut socket = pair.open();
-        let sender = UdpSocket::bind("10.8.0.1:0").unwrap();
-        sender.send_to(&payload(length), "10.8.0.2:4791").unwrap();
-        let frame = next_frame(&mut socket, is_udp);
-        assert_eq!((&frame[..6], &frame[6..12]), (&OURS[..], &KERNEL[..]));
-        assert_eq!(&frame[42..], payload(length));
-        assert_ne!(frame[40..42], [0, 0], "a checksum is there");
-        assert!(checksum_is_right(&frame), "and it is right");
-    }
-}
-
-fn a_superframe_of_datagrams_arrives_as_the_datagrams_that_were_sent() {
-    let pair = Pair::new(1500);
-    let mut socket = pair.open();
-    let sender = UdpSocket::bind("10.8.0.1:0").unwrap();
-    setsockopt(&sender, UdpGsoSegment, &1000).unwrap();
-    let sent = payload(40_300);
-    sender.send_to(&sent, "10.8.0.2:4791").unwrap();
-    let mut arrived = Vec::new();
-    let mut first = None;
-    for number in 0..41 {
-        let frame = next_frame(&mut socket, is_udp);
-        assert_eq!(frame.len(), if number < 40 { 1042 } else { 342 });
-        assert!(checksum_is_right(&frame), "frame {number}");
-        let first = *first.get_or_insert(identification(&frame));
-        assert_eq!(identification(&frame), first.wrapping_add(number));
-        arrived.extend_from_slice(&frame[42..]);
-    }
-    assert_eq!(arrived, sent);
-    assert_eq!(socket.losses(), PacketLosses::default());
-}
-
-fn a_stream_of_the_kernel_arrives_in_segments_of_the_mtu() {
-    for mtu in [1500, 9000] {
-        let pair = Pair::new(mtu);
-        let mut socket = pair.open();
-        let sent = payload(200_000);
-        let stream = {
-            let sent = sent.clone();
-            std::thread::spawn(move || {
-                let mut stream = TcpStream::connect("10.8.0.2:4791").unwrap();
-                std::io::Write::write_all(&mut stream, &sent).unwrap();
-                stream
-            })
-        };
-        // Not the last words of another connection.
-        let request = next_frame(&mut socket, |frame| is_tcp(frame) && frame[47] == 0x02);
-        let is_of_stream = |frame: &[u8]| is_tcp(frame) && frame[34..38] == request[34..38];
-        assert!(checksum_is_right(&request), "that of the first segment");
-        assert!(socket.send(&tcp_reply(&request, true)).unwrap() && socket.flush().unwrap());
-        let mut arrived = Vec::new();
-        let mut largest = 0;
-        while arrived.len() < sent.len() {
-            let frame = next_frame(&mut socket, is_of_stream);
-            assert!(frame.len() <= 14 + usize::from(mtu), "{} bytes", frame.len());
-            assert!(checksum_is_right(&frame));
-            let (sequence, data) = tcp_segment(&frame);
-            // Nothing is lost here, so everything comes in order.
-            assert_eq!(sequence.wrapping_sub(tcp_segment(&request).0 + 1) as usize, arrived.len());
-            arrived.extend_from_slice(data);
-            largest = largest.max(frame.len());
-            assert!(socket.send(&tcp_reply(&frame, false)).unwrap() && socket.flush().unwrap());
-        }
-        assert!(arrived == sent, "the stream is what was written");
-        assert!(largest > usize::from(mtu) - 100, "full segments came");
-        // It ends at once, without last words that it would repeat.
-        let abruptly = libc::linger { l_onoff: 1, l_linger: 0 };
-        setsockopt(&stream.join().unwrap(), Linger, &abruptly).unwrap();
-    }
-}
-
-fn runs_of_datagrams_reach_the_kernels_sockets() {
-    let pair = Pair::new(1500);
-    let mut socket = pair.open();
-    let receiver = UdpSocket::bind("10.8.0.1:4791").unwrap();
-    receiver.set_read_timeout(SOON).unwrap();
-    for merges in [true, false] {
-        socket.merge_datagrams(merges);
-        for number in 0..20_u16 {
-            assert!(socket.send(&datagram(number, &[number as u8; 700])).unwrap());
-        }
-        assert!(socket.flush().unwrap());
-        let mut buffer = [0; 2000];
-        for number in 0..20 {
-            assert_eq!(receiver.recv(&mut buffer).unwrap(), 700);
-            assert_eq!(buffer[..700], [number; 700]);
-        }
-    }
-    assert_eq!(socket.losses(), PacketLosses::default());
-}
-
-/// A TAP device takes no superframe: the kernel cuts them.
-fn runs_leave_as_the_same_datagrams_where_no_superframe_can_go() {
-    let pair = Pair::new(1500);
-    let mut socket = pair.open();
-    let mut tap = Tap::open("cable").unwrap();
-    tap.bring_up().unwrap();
-    run("ip link add bridge type bridge");
-    run("ip link set bridge up");
-    for port in ["kernel", "cable"] {
-        run(&format!("ip link set {port} master bridge"));
-    }
-    // The bridge's ports listen only for so long in the standard's spanning tree, which is off: they forward at once.
-    let mut frames: Vec<_> = (0..9).map(|n| datagram(65_000 + n, &[n as u8; 1000])).collect();
-    // To somebody behind the other port.
-    frames.iter_mut().for_each(|frame| frame[5] = 7);
-    for frame in &frames {
-        assert!(socket.send(frame).unwrap());
-    }
-    assert!(socket.flush().unwrap());
-    let mut poller = Poller::new().unwrap();
-    let mut buffer = vec![0; FRAME_CAPACITY];
-    let mut arrived = Vec::new();
-    while arrived.len() < frames.len() {
-        while let Some(length) = tap.receive(&mut buffer).unwrap() {
-            if is_udp(&buffer[..length]) && buffer[36..38] == [0x12, 0xb7] {
-                assert!(checksum_is_right(&buffer[..length]));
-                buffer[40..42].fill(0);
-                arrived.push(buffer[..length].to_vec());
-            }
-        }
-        assert!(poller.wait(&tap, Interest::Read, SOON).unwrap().readable, "{} arrived", arrived.len());
-    }
-    assert!(arrived == frames, "they differ in more than UDP's checksum");
-    run("ip link delete bridge");
 }
 
 fn a_tag_is_in_the_bytes_again() {
@@ -271,7 +134,7 @@ fn jumbo_frames_cross_and_longer_ones_are_lost_and_counted() {
     assert_eq!(receiver.recv(&mut buffer).unwrap(), 8972);
     assert_eq!(buffer[..8972], payload(8972));
     assert_eq!(receiver.recv(&mut buffer).unwrap(), 1);
-    assert_eq!(socket.losses(), PacketLosses { refused: 2, unusable: 0 });
+    assert_eq!(socket.losses(), PacketLosses { refused: 2, ..PacketLosses::default() });
 }
 
 fn a_full_queue_refuses_and_the_poller_says_when_it_takes_again() {
@@ -304,6 +167,42 @@ fn a_full_queue_refuses_and_the_poller_says_when_it_takes_again() {
         assert_eq!(next_frame(&mut peer, |frame| frame[12..14] == [0x89, 0x15]), numbered(number));
     }
     assert_eq!(socket.losses(), PacketLosses::default());
+}
+
+fn frames_that_nobody_takes_are_counted() {
+    let pair = Pair::new(1500);
+    let mut socket = pair.open();
+    let mut peer = PacketSocket::open("kernel", [2, 0, 0, 0, 0, 3]).unwrap();
+    let mut frame = frame_to([2, 0, 0, 0, 0, 3]);
+    frame.resize(1500, 0);
+    for _ in 0..20_000 {
+        assert!(socket.send(&frame).unwrap());
+    }
+    assert!(socket.flush().unwrap());
+    let mut arrived = 0;
+    while peer.next_frame().unwrap().is_some() {
+        arrived += 1;
+    }
+    let losses = peer.losses();
+    assert!(arrived > 1000 && losses.overruns > 0, "{arrived} arrived, {losses:?}");
+    assert_eq!(arrived + losses.overruns, 20_000);
+    assert_eq!(peer.losses(), losses, "each is counted once");
+}
+
+fn hosts_find_each_other_on_the_loopback_interface() {
+    run("ip link set lo up");
+    let [mut one, mut other] = [OURS, KERNEL].map(|mac| PacketSocket::open("lo", mac).unwrap());
+    assert_eq!(one.mtu().unwrap(), u16::MAX, "it is even more");
+    for number in 0..20 {
+        assert!(one.send(&datagram(number, &[7; 4112])).unwrap());
+    }
+    assert!(one.flush().unwrap());
+    for number in 0..20 {
+        let frame = next_frame(&mut other, is_udp);
+        assert_eq!((frame.len(), identification(&frame)), (42 + 4112, number));
+    }
+    assert!(other.send(&frame_to(OURS)).unwrap() && other.flush().unwrap());
+    assert_eq!(next_frame(&mut one, |_| true), frame_to(OURS));
 }
 
 fn a_link_that_goes_down_is_told_once_and_serves_again_when_it_is_up() {

@@ -88,6 +88,18 @@ pub(super) fn bound_to(socket: BorrowedFd<'_>) -> io::Result<(u16, [u8; 6])> {
     Ok((address.sll_hatype, [a, b, c, d, e, f]))
 }
 
+/// Frames that the kernel had no room for since it was asked last.
+pub(super) fn overruns(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+    let mut length = size_of::<libc::tpacket_stats>() as socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `statistics`, which lives through the call.
+    let result = unsafe {
+        let value = std::ptr::from_mut(&mut statistics).cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS, value, &mut length)
+    };
+    done(result).map(|_| statistics.tp_drops)
+}
+
 /// The MTU of an interface, in bytes.
 pub(crate) fn mtu(socket: BorrowedFd<'_>, name: &str) -> io::Result<c_int> {
     let request = interface_request(socket, name, libc::SIOCGIFMTU)?;

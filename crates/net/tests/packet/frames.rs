@@ -94,3 +94,8 @@ pub fn tcp_reply(frame: &[u8], opens: bool) -> Vec<u8> {
     frame[50..52].copy_from_slice(&sum.to_be_bytes());
     frame
 }
+
+/// Bytes that are not all the same.
+pub fn payload(length: usize) -> Vec<u8> {
+    (0..length).map(|index| (index % 251) as u8).collect()
+}

@@ -3,13 +3,17 @@
 /// The sum of bytes as big-endian 16-bit words, the last one filled up with zero; not complemented. Sums of several
 /// pieces may be added, if all but the last have an even length.
 pub(super) fn sum(bytes: &[u8]) -> u64 {
-    // Sums of 32-bit words in the machine's own order come to the same, but for a swap of bytes at the end
-    // (RFC 1071 §2 B), and are what a compiler can do for many words at once.
-    let (words, rest) = bytes.as_chunks::<4>();
-    let mut sum: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
-    let mut last = [0; 4];
-    last[..rest.len()].copy_from_slice(rest);
-    sum += u64::from(u32::from_ne_bytes(last));
+    // Sums of words in the machine's own order come to the same, but for a swap of bytes at the end (RFC 1071 §2 B). In
+    // 32 bits compilers add up many at once; so many bytes at a time cannot overflow them.
+    const BLOCK: usize = 65_536;
+    let mut sum = 0;
+    for block in bytes.chunks(BLOCK) {
+        let (words, rest) = block.as_chunks::<2>();
+        sum += u64::from(words.iter().map(|word| u32::from(u16::from_ne_bytes(*word))).sum::<u32>());
+        if let [last] = *rest {
+            sum += u64::from(u16::from_ne_bytes([last, 0]));
+        }
+    }
     u16::from_be_bytes(fold(sum).to_ne_bytes()).into()
 }
 
@@ -46,6 +50,12 @@ mod tests {
                 assert_eq!(fold(sum(bytes)), fold(by_words), "{start}..{end}");
             }
         }
+    }
+
+    #[test]
+    fn the_largest_words_of_a_whole_superframe_do_not_overflow() {
+        assert_eq!(fold(sum(&[0xff; 70_000])), 0xffff);
+        assert_eq!(fold(sum(&[0xff; 65_537])), fold(0xff00 + 0xffff * 32_768));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use rdmalab_wire::EthernetAddress;
 use super::link::*;
 use crate::arp::{Arp, Operation};
 use crate::neighbours::{ENTRIES_MAX, HELD_MAX, HOLDING_MAX};
-use crate::{HEADROOM, Host, HostConfig, SendError, Sent};
+use crate::{HEADROOM, Host, HostAddress, HostConfig, SendError, Sent};
 
 fn ethertypes(frames: &[Vec<u8>]) -> Vec<u16> {
     frames.iter().map(|frame| u16::from_be_bytes([frame[12], frame[13]])).collect()
@@ -140,6 +140,23 @@ fn destinations_beyond_the_link_go_to_the_gateway() {
     assert_eq!(released[0][HEADROOM..], roce_packet(A4, far, b""));
     let far6 = "2001:db8::1".parse().unwrap();
     assert_eq!(a.send_roce(0, &mut roce_frame(A6, far6, b"")), Sent::Dropped(SendError::NoRoute));
+}
+
+#[test]
+fn destinations_beyond_the_link_go_to_the_ipv6_gateway_by_whichever_address_it_is_known() {
+    let far: IpAddr = "2001:db8::1".parse().unwrap();
+    let mut gateway = host_b();
+    let IpAddr::V6(routable) = B6 else { panic!() };
+    let IpAddr::V6(link_local) = HostAddress::link_local(MAC_B).address else { panic!() };
+    for address in [routable, link_local] {
+        let mut a = Host::new(&HostConfig { gateway_v6: Some(address), ..config(MAC_A, A4, A6) }).unwrap();
+        assert_eq!(a.send_roce(0, &mut roce_frame(A6, far, b"")), Sent::Held);
+        gateway.handle_frame(0, &frames(&mut a, 0)[0]);
+        a.handle_frame(0, &frames(&mut gateway, 0)[0]);
+        let released = frames(&mut a, 0);
+        assert_eq!(released[0][..6], MAC_B.0);
+        assert_eq!(released[0][HEADROOM..], roce_packet(A6, far, b""));
+    }
 }
 
 #[test]

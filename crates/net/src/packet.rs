@@ -45,7 +45,8 @@ const SEND_QUEUE: c_int = 1 << 20;
 /// Calls to the kernel in which nothing usable came, before it is somebody else's turn.
 const FRUITLESS_MAX: usize = 16;
 
-/// One interface, for one emulated host. Dropping it leaves the interface as it was.
+/// One interface, for one emulated host. Dropping it leaves the interface as it was; frames that were not
+/// [flushed](Self::flush) are lost.
 #[derive(Debug)]
 pub struct PacketSocket {
     socket: OwnedFd,
@@ -207,7 +208,7 @@ impl PacketSocket {
                         self.outbox.sent(1);
                     }
                     // A kernel before 6.2 cannot be told of superframes of datagrams.
-                    Some(Errno::INVAL) if self.outbox.merges => self.outbox.unmerge(),
+                    Some(Errno::INVAL) if self.outbox.begins_with_superframe() => self.outbox.unmerge(),
                     _ => {
                         self.outbox.clear();
                         return Err(self.link_error("send a frame", error));

@@ -112,6 +112,13 @@ impl Outbox {
         self.sent == self.messages.len()
     }
 
+    /// Whether the oldest message that waits is a superframe.
+    pub(super) fn begins_with_superframe(&self) -> bool {
+        let header = self.messages.get(self.sent).and_then(|message| self.bytes.get(message.place.clone()));
+        let header = header.and_then(|message| message.first_chunk());
+        header.is_some_and(|header| Offload::decode(header).is_superframe())
+    }
+
     /// The messages that wait, oldest first, with their headers complete.
     pub(super) fn messages(&mut self) -> impl Iterator<Item = &[u8]> {
         self.complete();

@@ -123,7 +123,10 @@ fn nothing_is_merged_once_that_is_forbidden_and_what_was_comes_apart_again() {
     let mut frames: Vec<_> = (0..3).map(|n| v4(n, &[0; 50])).collect();
     frames.push(vec![0xff; 60]);
     let mut outbox = outbox(&frames);
+    assert_eq!(lengths(&mut outbox), [3, 1]);
+    assert!(outbox.begins_with_superframe());
     outbox.unmerge();
+    assert!(!outbox.begins_with_superframe());
     assert!(outbox.push(&v4(3, &[0; 50])) && outbox.push(&v4(4, &[0; 50])));
     assert_eq!(lengths(&mut outbox), [1; 6]);
     let apart = cut(&mut outbox);

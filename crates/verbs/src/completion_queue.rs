@@ -1,20 +1,54 @@
 //! A completion queue: a ring of fixed size that engines fill and applications empty.
+//!
+//! An application that does not want to look again and again *arms* the queue: the next completion that is put into it, or
+//! the next that matters, disarms it and is told by one event (`ibv_req_notify_cq`, whose manual page says what counts).
+//! What is in the queue already is not told of.
 
 use alloc::collections::VecDeque;
 
-use crate::completion::Completion;
+use crate::completion::{Completion, CompletionStatus};
 
 /// Names a completion queue of a [`Context`](crate::Context).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CompletionQueueId(pub(crate) u32);
 
+/// Of which completion an armed queue tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum NotifyOn {
+    /// The next that is solicited: of a message whose sender asked for it, or one that did not succeed.
+    Solicited,
+    /// The next of all.
+    Any,
+}
+
+impl NotifyOn {
+    fn is_met(self, completion: &Completion) -> bool {
+        self == Self::Any || completion.solicited || completion.status != CompletionStatus::Success
+    }
+}
+
+/// What came of adding a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Added {
+    /// Nobody is to be told.
+    Quietly,
+    /// The queue was armed for it, and no event of that waits.
+    Told,
+    /// It is the first that was lost.
+    Overrun,
+}
+
 /// Invariants: never holds more than `capacity` entries; what would be one more sets `overrun` and is lost, and so is
 /// everything behind it: nothing can be put into a queue that has overrun, as the verbs have it. What was in it stays.
+/// One event about an armed queue waits at most; those that are due besides are counted, one for each time it was armed.
 #[derive(Debug)]
 pub(crate) struct CompletionQueue {
     entries: VecDeque<Completion>,
     capacity: usize,
     overrun: bool,
+    armed: Option<NotifyOn>,
+    /// Events due, with the one that waits.
+    due: u32,
     /// How many queue pairs deliver into it; it can only go when there are none.
     pub(crate) users: u32,
 }
@@ -22,16 +56,32 @@ pub(crate) struct CompletionQueue {
 impl CompletionQueue {
     pub(crate) fn new(capacity: u32) -> Self {
         let capacity = capacity as usize;
-        Self { entries: VecDeque::with_capacity(capacity), capacity, overrun: false, users: 0 }
+        let entries = VecDeque::with_capacity(capacity);
+        Self { entries, capacity, overrun: false, armed: None, due: 0, users: 0 }
     }
 
-    /// Adds a completion; tells whether it is the first one that was lost.
-    pub(crate) fn push(&mut self, completion: Completion) -> bool {
-        if self.entries.len() < self.capacity && !self.overrun {
-            self.entries.push_back(completion);
-            return false;
+    pub(crate) fn push(&mut self, completion: Completion) -> Added {
+        if self.entries.len() >= self.capacity || self.overrun {
+            let was_told = core::mem::replace(&mut self.overrun, true);
+            return if was_told { Added::Quietly } else { Added::Overrun };
         }
-        !core::mem::replace(&mut self.overrun, true)
+        self.entries.push_back(completion);
+        if self.armed.take_if(|on| on.is_met(&completion)).is_none() {
+            return Added::Quietly;
+        }
+        self.due = self.due.saturating_add(1);
+        if self.due == 1 { Added::Told } else { Added::Quietly }
+    }
+
+    /// Arms it; for all completions rather than for some, if it is armed already.
+    pub(crate) fn arm(&mut self, on: NotifyOn) {
+        self.armed = self.armed.max(Some(on));
+    }
+
+    /// The event that waited was taken out; whether another is due.
+    pub(crate) fn event_taken(&mut self) -> bool {
+        self.due = self.due.saturating_sub(1);
+        self.due > 0
     }
 
     pub(crate) fn pop(&mut self) -> Option<Completion> {

@@ -11,6 +11,9 @@ pub enum ContextEvent {
     /// A completion was lost because the queue was full (`IBV_EVENT_CQ_ERR`). Told once for each queue. Its queue pairs go
     /// into ERR, and each tells so.
     CompletionQueueOverrun(CompletionQueueId),
+    /// A completion was put into a queue that was armed for it, which is disarmed now (what
+    /// `ibv_get_cq_event` gives). Told once for each time that it was armed.
+    Completion(CompletionQueueId),
     /// The number of receives fell below the armed limit, which is disarmed now (`IBV_EVENT_SRQ_LIMIT_REACHED`).
     SharedReceiveLimit(SharedReceiveQueueId),
 }
@@ -18,18 +21,18 @@ pub enum ContextEvent {
 /// Events that wait to be taken out.
 ///
 /// Invariants: room for every event that may wait is made together with the queue that it is about, so that adding one
-/// never allocates and none is ever lost; whoever adds sees to it that one queue has one event waiting at most.
+/// never allocates and none is ever lost; whoever adds sees to it that one queue has one event of a kind waiting at most.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     waiting: VecDeque<ContextEvent>,
-    /// Queues that may have an event waiting.
+    /// Events that may wait.
     sources: usize,
 }
 
 impl Events {
-    /// Makes room for a new queue's event.
-    pub(crate) fn add_source(&mut self) {
-        self.sources += 1;
+    /// Makes room for a new queue's events, so many at once.
+    pub(crate) fn add_sources(&mut self, events: usize) {
+        self.sources += events;
         self.waiting.reserve(self.sources - self.waiting.len());
     }
 

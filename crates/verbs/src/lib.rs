@@ -40,7 +40,7 @@ pub use access::Access;
 pub use address_handle::{AddressHandle, AddressHandleId};
 pub use attributes::{AttributeSet, Attributes, Capabilities};
 pub use completion::{Completion, CompletionKind, CompletionStatus};
-pub use completion_queue::CompletionQueueId;
+pub use completion_queue::{CompletionQueueId, NotifyOn};
 pub use context::{Attachment, Context, Invalidation, ProtectionDomainId};
 pub use error::{ArmError, CreateError, LimitReached, NoSuchObject, RegisterError, RemoveError};
 pub use event::ContextEvent;

@@ -4,7 +4,7 @@ use rdmalab_sim::{End, Probability};
 use rdmalab_verbs::{CompletionStatus, Memory, Operation};
 use rdmalab_wire::PathMtu;
 
-use crate::pair::peer::{PLAIN, Peer, Service, Setup};
+use crate::pair::peer::{Application, PLAIN, Peer, Service, Setup};
 use crate::transfer::{MESSAGE, MESSAGES, TOTAL, link, lossy};
 
 /// Bytes in front of a datagram in a receive.

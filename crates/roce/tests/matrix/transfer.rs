@@ -7,7 +7,7 @@ use rdmalab_sim::{End, Link, LinkConfig, Probability, RuleSet, Seed, rule};
 use rdmalab_verbs::{CompletionStatus, Memory, Operation};
 use rdmalab_wire::PathMtu;
 
-use crate::pair::peer::{Door, PLAIN, Peer, Service, Setup};
+use crate::pair::peer::{Application, Door, PLAIN, Peer, Service, Setup};
 
 /// Bytes of all messages.
 pub const TOTAL: usize = 1 << 20;

@@ -3,7 +3,7 @@
 use rdmalab_verbs::{Access, CompletionStatus, Operation, RemoteAddress, State};
 use rdmalab_wire::RKey;
 
-use crate::pair::peer::{BASE, Door, Setup};
+use crate::pair::peer::{Application, BASE, Door, Setup};
 use crate::pair::{Fate, Pair};
 
 /// All of them, by name.

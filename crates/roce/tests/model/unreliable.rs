@@ -12,7 +12,7 @@ use rdmalab_wire::{ImmDt, QKey, RKey};
 use crate::marks;
 use crate::oracle::Piece;
 use crate::pair::Pair;
-use crate::pair::peer::{BASE, INLINE, Service, Setup};
+use crate::pair::peer::{Application, BASE, INLINE, Service, Setup};
 use crate::rooms::{MEMORY, REQUESTS, Rooms, Use};
 use crate::weather::Judge;
 use oracle::{Data, Fortune, Message, Oracle, Receive};

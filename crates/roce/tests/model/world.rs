@@ -8,7 +8,7 @@ use rdmalab_verbs::{Access, State};
 use crate::marks;
 use crate::oracle::{Oracle, Piece, Receive};
 use crate::pair::Pair;
-use crate::pair::peer::{BASE, Service, Setup};
+use crate::pair::peer::{Application, BASE, Service, Setup};
 use crate::rooms::{MEMORY, Rooms, Use};
 use crate::scenario::{Key, LONGEST, Scenario, Step};
 use crate::weather::Judge;

@@ -10,7 +10,7 @@ use rdmalab_verbs::{
 };
 use rdmalab_wire::ImmDt;
 
-use super::peer::{BASE, Door, Peer, Setup};
+use super::peer::{Application, BASE, Door, Peer, Setup};
 use super::{Fate, PATIENCE, Pair};
 
 /// What an application asks for.

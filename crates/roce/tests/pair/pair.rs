@@ -3,6 +3,7 @@
 //! Several test programs have this in them, each uses a part.
 #![allow(dead_code)]
 
+pub mod application;
 pub mod flow;
 pub mod peer;
 

@@ -3,29 +3,21 @@
 //! Over RC, UC and UD one queue pair does both directions; over XRC an initiator asks and a target answers, and receives
 //! lie in a shared queue.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use rdmalab_roce::{Batch, CongestionControl, Endpoint, EndpointConfig, Profile, QueuePairConfig};
 use rdmalab_verbs::{
-    Access, Attributes, Capabilities, Completion, CompletionQueueId, Context, HeapMemory, Memory,
-    ModifyError, Operation, Path, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest,
-    RemoteAddress, SendFlags, SendRequest, Sge, SharedReceiveQueueConfig, SharedReceiveQueueId, State,
-    Target, WindowType, XrcUse,
+    Access, Attributes, Capabilities, CompletionQueueId, Context, HeapMemory, ModifyError, Operation, Path,
+    PostError, ProtectionDomainId, QueuePairType, ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge,
+    SharedReceiveQueueConfig, SharedReceiveQueueId, State, Target, WindowType, XrcUse,
 };
-use rdmalab_wire::{PathMtu, Psn, QKey, Qpn, RKey};
+use rdmalab_wire::{PathMtu, Psn, Qpn, RKey};
 
-/// Where the region begins, on both sides.
-pub const BASE: u64 = 0x10_0000;
+pub use super::application::{Application, BASE, PLAIN, QUEUE_KEY, address};
 
 /// Bytes that a request may carry in itself.
 pub const INLINE: usize = 64;
-
-/// The queue key of every peer's datagrams.
-pub const QUEUE_KEY: QKey = QKey::new(0x1111_1111);
-
-/// No credits, no migration bit, no ECN.
-pub const PLAIN: Profile = Profile { credits: false, migrated: false, ecn_capable: false, ..Profile::SPEC };
 
 /// The transport service of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,9 +116,18 @@ pub struct Peer {
     pub packets: Vec<Vec<u8>>,
 }
 
-/// The address of peer `n`.
-pub fn address(n: u8) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::new(10, 0, 0, n))
+impl Application for Peer {
+    fn memory(&self) -> &HeapMemory {
+        &self.memory
+    }
+
+    fn key(&self) -> u32 {
+        self.key
+    }
+
+    fn completion_queue(&mut self) -> (&mut Context, CompletionQueueId) {
+        (&mut self.context, self.completions)
+    }
 }
 
 impl Peer {
@@ -255,10 +256,6 @@ impl Peer {
         }
     }
 
-    pub fn sge(&self, offset: usize, length: usize) -> Sge {
-        Sge { address: BASE + offset as u64, length: length as u32, key: self.key }
-    }
-
     /// Posts a request with these elements.
     pub fn post_elements(
         &mut self,
@@ -374,21 +371,6 @@ impl Peer {
             Err(ModifyError::Draining) => false,
             Err(error) => panic!("{error}"),
         }
-    }
-
-    pub fn fill(&self, offset: usize, length: usize, seed: u8) {
-        let bytes: Vec<u8> = (0..length).map(|n| (n as u8).wrapping_mul(31).wrapping_add(seed)).collect();
-        self.memory.write(offset, &bytes).unwrap();
-    }
-
-    pub fn bytes(&self, offset: usize, length: usize) -> Vec<u8> {
-        let mut bytes = vec![0; length];
-        self.memory.read(offset, &mut bytes).unwrap();
-        bytes
-    }
-
-    pub fn completions(&mut self) -> Vec<Completion> {
-        std::iter::from_fn(|| self.context.poll_completion(self.completions)).collect()
     }
 
     /// Takes one batch of packets out.

@@ -2,5 +2,6 @@
 
 mod communication_established;
 mod completion_queue_overrun;
+mod notifications;
 mod order;
 mod send_queue_drained;

@@ -1,5 +1,7 @@
 //! The transports, tested from outside: scripted exchanges.
 
+#[path = "../pair/application.rs"]
+mod application;
 mod congestion;
 mod counters;
 mod creation;

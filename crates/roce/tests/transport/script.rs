@@ -32,7 +32,7 @@ use rdmalab_wire::{Body, Datagram, Ecn, NetworkHeader, Packet, PathMtu, Qpn, Tra
 pub use crate::script::keys::*;
 pub use crate::script::packet::*;
 pub use crate::script::work::*;
-pub use crate::side::{BASE, CREDITS, MEMORY, QUEUE_KEY, Setup, Side};
+pub use crate::side::{Application, BASE, CREDITS, MEMORY, QUEUE_KEY, Setup, Side};
 
 /// The queue pair of the peer that the script plays.
 pub const PEER_QUEUE_PAIR: Qpn = Qpn::new(0x777);

@@ -1,27 +1,20 @@
 //! One endpoint with one connected queue pair and a region of memory: what every test begins with.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use rdmalab_roce::{Batch, CongestionControl, Endpoint, EndpointConfig, Profile, QueuePairConfig};
 use rdmalab_verbs::{
-    Access, AddressHandleId, AttributeSet, Attributes, Capabilities, Completion, CompletionQueueId, Context,
-    HeapMemory, Memory, Path, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest, Sge,
-    SharedReceiveQueueConfig, SharedReceiveQueueId, State, XrcDomainId, XrcUse, transition,
+    Access, AddressHandleId, AttributeSet, Attributes, Capabilities, CompletionQueueId, Context, HeapMemory,
+    Path, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest, SharedReceiveQueueConfig,
+    SharedReceiveQueueId, State, XrcDomainId, XrcUse, transition,
 };
-use rdmalab_wire::{PathMtu, Psn, QKey, Qpn};
+use rdmalab_wire::{PathMtu, Psn, Qpn};
+
+pub use crate::application::{Application, BASE, PLAIN, QUEUE_KEY, address};
 
 /// Bytes of the region of each side.
 pub const MEMORY: usize = 256 * 1024;
-/// Where the region begins, on both sides.
-pub const BASE: u64 = 0x10_0000;
-
-/// No credits, no migration bit, no ECN, so that what is expected of a packet is what the test is about.
-pub const PLAIN: Profile = Profile { credits: false, migrated: false, ecn_capable: false, ..Profile::SPEC };
-
-/// The queue key of every side's datagrams.
-pub const QUEUE_KEY: QKey = QKey::new(0x1111_1111);
-
 /// Credits are granted and honoured, and nothing else differs.
 pub const CREDITS: Profile = Profile { credits: true, ..PLAIN };
 
@@ -87,9 +80,18 @@ pub struct Side {
     pub batch: Batch,
 }
 
-/// The address of side `n`.
-pub fn address(n: u8) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::new(10, 0, 0, n))
+impl Application for Side {
+    fn memory(&self) -> &HeapMemory {
+        &self.memory
+    }
+
+    fn key(&self) -> u32 {
+        self.key
+    }
+
+    fn completion_queue(&mut self) -> (&mut Context, CompletionQueueId) {
+        (&mut self.context, self.completions)
+    }
 }
 
 impl Side {
@@ -216,10 +218,6 @@ impl Side {
         [only_required(State::Reset, init), only_required(State::Init, rtr), only_required(State::Rtr, rts)]
     }
 
-    pub fn sge(&self, offset: usize, length: usize) -> Sge {
-        Sge { address: BASE + offset as u64, length: length as u32, key: self.key }
-    }
-
     pub fn receive(&mut self, id: u64, offset: usize, length: usize) -> Result<(), PostError> {
         let elements = [self.sge(offset, length)];
         let request = ReceiveRequest { id, elements: &elements };
@@ -227,21 +225,6 @@ impl Side {
             return self.context.post_shared_receive(shared, &request);
         }
         self.endpoint.post_receive(&mut self.context, self.queue_pair, &request)
-    }
-
-    pub fn fill(&self, offset: usize, length: usize, seed: u8) {
-        let bytes: Vec<u8> = (0..length).map(|n| (n as u8).wrapping_mul(31).wrapping_add(seed)).collect();
-        self.memory.write(offset, &bytes).unwrap();
-    }
-
-    pub fn bytes(&self, offset: usize, length: usize) -> Vec<u8> {
-        let mut bytes = vec![0; length];
-        self.memory.read(offset, &mut bytes).unwrap();
-        bytes
-    }
-
-    pub fn completions(&mut self) -> Vec<Completion> {
-        std::iter::from_fn(|| self.context.poll_completion(self.completions)).collect()
     }
 
     /// All packets that can go out now.

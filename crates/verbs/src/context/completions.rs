@@ -2,8 +2,8 @@
 
 use super::{Context, remove_unused};
 use crate::completion::Completion;
-use crate::completion_queue::{CompletionQueue, CompletionQueueId};
-use crate::error::{LimitReached, RemoveError};
+use crate::completion_queue::{Added, CompletionQueue, CompletionQueueId, NotifyOn};
+use crate::error::{LimitReached, NoSuchObject, RemoveError};
 use crate::event::ContextEvent;
 use crate::table::Full;
 
@@ -17,7 +17,8 @@ impl Context {
         let limit = LimitReached { what: "completion queues", limit: self.limits.completion_queues };
         let queue = CompletionQueue::new(entries.max(1));
         let id = self.completion_queues.insert(queue).map_err(|Full| limit)?;
-        self.events.add_source();
+        // One about an overrun, one because it is armed.
+        self.events.add_sources(2);
         Ok(CompletionQueueId(id))
     }
 
@@ -25,6 +26,19 @@ impl Context {
     pub fn destroy_completion_queue(&mut self, queue: CompletionQueueId) -> Result<(), RemoveError> {
         remove_unused(&mut self.completion_queues, queue.0, |queue| queue.users)?;
         self.events.remove_source(ContextEvent::CompletionQueueOverrun(queue));
+        self.events.remove_source(ContextEvent::Completion(queue));
+        Ok(())
+    }
+
+    /// Arms a completion queue (`ibv_req_notify_cq`): one [`ContextEvent::Completion`] tells of the next completion that is
+    /// put into it, and disarms it. An armed queue can be armed for all completions instead of the solicited ones, not the
+    /// other way. Completions that are in the queue already are not told of: look once more after arming it.
+    pub fn arm_completion_queue(
+        &mut self,
+        queue: CompletionQueueId,
+        on: NotifyOn,
+    ) -> Result<(), NoSuchObject> {
+        self.completion_queues.get_mut(queue.0).ok_or(NoSuchObject)?.arm(on);
         Ok(())
     }
 
@@ -51,19 +65,31 @@ impl Context {
 
     /// Adds a completion; for engines.
     pub fn complete(&mut self, queue: CompletionQueueId, completion: Completion) {
-        if self.completion_queues.get_mut(queue.0).is_some_and(|queue| queue.push(completion)) {
-            self.overruns += 1;
-            self.events.push(ContextEvent::CompletionQueueOverrun(queue));
+        match self.completion_queues.get_mut(queue.0).map(|queue| queue.push(completion)) {
+            None | Some(Added::Quietly) => {}
+            Some(Added::Told) => self.events.push(ContextEvent::Completion(queue)),
+            Some(Added::Overrun) => {
+                self.overruns += 1;
+                self.events.push(ContextEvent::CompletionQueueOverrun(queue));
+            }
         }
     }
 
     /// Takes the oldest event out.
     pub fn poll_event(&mut self) -> Option<ContextEvent> {
         let event = self.events.pop()?;
-        if let ContextEvent::SharedReceiveLimit(id) = event
-            && let Some(queue) = self.shared_receive_queues.get_mut(id.0)
-        {
-            queue.event_taken();
+        match event {
+            ContextEvent::CompletionQueueOverrun(_) => {}
+            ContextEvent::Completion(id) => {
+                if self.completion_queues.get_mut(id.0).is_some_and(CompletionQueue::event_taken) {
+                    self.events.push(event);
+                }
+            }
+            ContextEvent::SharedReceiveLimit(id) => {
+                if let Some(queue) = self.shared_receive_queues.get_mut(id.0) {
+                    queue.event_taken();
+                }
+            }
         }
         Some(event)
     }

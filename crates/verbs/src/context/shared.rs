@@ -38,7 +38,7 @@ impl Context {
         }
         let queue = SharedReceiveQueue::new(domain, config);
         let id = self.shared_receive_queues.insert(queue).map_err(|Full| CreateError::LimitReached(limit))?;
-        self.events.add_source();
+        self.events.add_sources(1);
         self.join(domain);
         if let Some(xrc) = config.xrc {
             if let Some(domain) = self.xrc_domains.get_mut(xrc.domain.0) {

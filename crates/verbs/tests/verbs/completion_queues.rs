@@ -1,11 +1,15 @@
 //! Completion queues, and what keeps the objects that a queue pair uses.
 //!
 //! Rule: cq-order: Completions come out in the order in which they were added.
+//! Rule: cq-notify: A completion queue that is armed tells once of the next completion, or of the next that is solicited
+//! or failed, and is disarmed by that.
+//! Rule: cq-notify-new-only: What was in a queue when it was armed is not told of.
+//! Rule: cq-notify-any-wins: A queue that is armed for all completions stays so when it is armed for solicited ones.
 //! Rule: cq-overrun-told: A completion that finds its queue full is lost, and that is told once for each queue.
 
 use rdmalab_verbs::{
     Attachment, Completion, CompletionKind, CompletionStatus, Context, ContextEvent, Limits, NoSuchObject,
-    RemoveError, SharedReceiveQueueConfig,
+    NotifyOn, RemoveError, SharedReceiveQueueConfig,
 };
 
 fn completion(id: u64) -> Completion {
@@ -118,4 +122,102 @@ fn nothing_is_attached_where_one_object_is_missing() {
 fn a_queue_pair_that_uses_nothing_attaches_to_nothing() {
     let mut context = Context::default();
     assert_eq!(context.attach(&Attachment::default()), Ok(()));
+}
+
+fn solicited(id: u64) -> Completion {
+    Completion { solicited: true, kind: CompletionKind::Receive, ..completion(id) }
+}
+
+fn failed(id: u64) -> Completion {
+    Completion { status: CompletionStatus::WorkRequestFlushed, ..completion(id) }
+}
+
+#[test]
+fn an_armed_queue_tells_of_the_next_completion_once() {
+    for next in [completion(1), solicited(1), failed(1)] {
+        let mut context = Context::default();
+        let queue = context.create_completion_queue(8).unwrap();
+        context.complete(queue, next);
+        assert_eq!(context.poll_event(), None, "not armed");
+        context.arm_completion_queue(queue, NotifyOn::Any).unwrap();
+        assert_eq!(context.poll_event(), None, "it was there before");
+        context.complete(queue, next);
+        context.complete(queue, next);
+        assert_eq!(context.poll_event(), Some(ContextEvent::Completion(queue)));
+        context.complete(queue, next);
+        assert_eq!(context.poll_event(), None, "disarmed");
+        assert_eq!(context.completions_waiting(queue), 4);
+    }
+}
+
+#[test]
+fn a_queue_armed_for_solicited_completions_passes_over_the_others() {
+    for (event, tells) in [(completion(1), false), (solicited(1), true), (failed(1), true)] {
+        let mut context = Context::default();
+        let queue = context.create_completion_queue(8).unwrap();
+        context.arm_completion_queue(queue, NotifyOn::Solicited).unwrap();
+        context.complete(queue, completion(0));
+        context.complete(queue, event);
+        assert_eq!(context.poll_event(), tells.then_some(ContextEvent::Completion(queue)), "{event:?}");
+        context.complete(queue, solicited(2));
+        assert_eq!(context.poll_event().is_some(), !tells, "armed until it has told");
+    }
+}
+
+#[test]
+fn arming_for_all_completions_wins_whichever_comes_first() {
+    for order in [[NotifyOn::Any, NotifyOn::Solicited], [NotifyOn::Solicited, NotifyOn::Any]] {
+        let mut context = Context::default();
+        let queue = context.create_completion_queue(8).unwrap();
+        for on in order {
+            context.arm_completion_queue(queue, on).unwrap();
+        }
+        context.complete(queue, completion(1));
+        context.complete(queue, completion(2));
+        assert_eq!(context.poll_event(), Some(ContextEvent::Completion(queue)), "{order:?}");
+        assert_eq!(context.poll_event(), None, "armed twice before it told is armed once");
+    }
+}
+
+#[test]
+fn each_time_it_is_armed_it_tells_once_even_if_nobody_takes_the_events_out() {
+    let mut context = Context::default();
+    let queues = [0, 1].map(|_| context.create_completion_queue(8).unwrap());
+    for _ in 0..3 {
+        for queue in queues {
+            context.arm_completion_queue(queue, NotifyOn::Any).unwrap();
+            context.complete(queue, completion(1));
+        }
+    }
+    let told: Vec<_> = std::iter::from_fn(|| context.poll_event()).collect();
+    assert_eq!(told.len(), 6);
+    for queue in queues {
+        assert_eq!(told.iter().filter(|event| **event == ContextEvent::Completion(queue)).count(), 3);
+    }
+}
+
+#[test]
+fn a_completion_that_is_lost_is_told_as_lost_and_leaves_the_queue_armed_for_ever() {
+    let mut context = Context::default();
+    let queue = context.create_completion_queue(1).unwrap();
+    context.complete(queue, completion(1));
+    context.arm_completion_queue(queue, NotifyOn::Any).unwrap();
+    context.complete(queue, completion(2));
+    assert_eq!(context.poll_event(), Some(ContextEvent::CompletionQueueOverrun(queue)));
+    context.poll_completion(queue).unwrap();
+    context.complete(queue, completion(3));
+    assert_eq!((context.poll_event(), context.poll_completion(queue)), (None, None));
+}
+
+#[test]
+fn a_queue_that_is_gone_cannot_be_armed_and_tells_nothing() {
+    let mut context = Context::default();
+    let queue = context.create_completion_queue(4).unwrap();
+    for _ in 0..2 {
+        context.arm_completion_queue(queue, NotifyOn::Any).unwrap();
+        context.complete(queue, completion(1));
+    }
+    context.destroy_completion_queue(queue).unwrap();
+    assert_eq!(context.poll_event(), None);
+    assert_eq!(context.arm_completion_queue(queue, NotifyOn::Any), Err(NoSuchObject));
 }

@@ -8,7 +8,7 @@
 use rdmalab_verbs::{CompletionStatus, Operation};
 use rdmalab_wire::{ImmDt, PathMtu};
 
-use crate::pair::peer::{Door, Service, Setup};
+use crate::pair::peer::{Application, Door, Service, Setup};
 use crate::pair::{Fate, Pair};
 
 /// Where each message lies, on both sides, and where each receive.

@@ -4,7 +4,7 @@ use rdmalab_roce::{Discard, Event, RetryCause};
 use rdmalab_verbs::{Completion, CompletionKind, CompletionStatus, State};
 use rdmalab_wire::{Datagram, Packet, Psn, Qpn};
 
-use super::{MEMORY, PEER_QUEUE_PAIR, Script, line_of, peer};
+use super::{Application, MEMORY, PEER_QUEUE_PAIR, Script, line_of, peer};
 
 impl Script {
     /// The next packet that goes out has this line, is for the peer, and is sound.

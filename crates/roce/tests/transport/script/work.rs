@@ -3,7 +3,7 @@
 use rdmalab_verbs::{Operation, Placement, RemoteAddress, Selectivity, SendFlags, Sge, Target};
 use rdmalab_wire::{ImmDt, RKey};
 
-use crate::side::Side;
+use crate::side::{Application, Side};
 
 /// Where the peer's region lies, and its key.
 pub const REMOTE: RemoteAddress = RemoteAddress { address: 0x20_0000, key: RKey::new(0x200) };

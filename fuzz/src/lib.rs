@@ -3,6 +3,7 @@
 //! They need no fuzzer. The ordinary tests run them over the corpora (`tests/tests/fuzz_corpus.rs`).
 
 pub mod capture;
+pub mod cm;
 pub mod craft_spec;
 pub mod packet;
 pub mod pair;

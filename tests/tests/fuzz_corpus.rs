@@ -40,6 +40,11 @@ fn what_a_pair_of_hosts_of_the_corpus_bears_is_no_find() {
 }
 
 #[test]
+fn what_a_communication_manager_of_the_corpus_bears_is_no_find() {
+    replay("cm", fuzz::cm::run);
+}
+
+#[test]
 fn captures_of_the_corpus_are_no_find() {
     replay("capture", fuzz::capture::run);
 }

@@ -109,7 +109,6 @@ impl Cm {
 
     /// From now on the connection only answers repetitions, until nothing of it can be under way.
     pub(super) fn enter_time_wait(&mut self, now: u64, id: u32) {
-        self.stop_waiting(id);
         self.connections.release_queue_pairs(id);
         let Some(connection) = self.connections.find_mut(id) else { return };
         connection.state = State::TimeWait;

@@ -143,15 +143,19 @@ fn other_management_and_broken_datagrams_are_counted_and_not_answered() {
     let mut side = Side::new();
     let good = CmMad::new(TRANSACTION, CmMessage::Req(req())).encode();
     for (place, value) in [(0, 2), (1, 3), (3, 0x81), (17, 0x30)] {
-        let mut bytes = good;
-        bytes[place] = value;
-        side.cm.handle_mad(0, route(), &bytes);
+        // Of this class version and of another.
+        for class_version in [2, 1] {
+            let mut bytes = good;
+            bytes[2] = class_version;
+            bytes[place] = value;
+            side.cm.handle_mad(0, route(), &bytes);
+        }
     }
     side.cm.handle_mad(0, route(), &good[..Mad::LENGTH - 1]);
     side.cm.handle_mad(0, route(), &[]);
     side.expect_nothing();
     let counters = side.counters();
-    assert_eq!((counters.not_communication_management, counters.malformed, counters.received), (4, 2, 6));
+    assert_eq!((counters.not_communication_management, counters.malformed, counters.received), (8, 2, 10));
 }
 
 #[test]

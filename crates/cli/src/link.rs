@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rdmalab_device::{
     ConfigError, CongestionControl, Device, DeviceConfig, DeviceError, HostAddress, NetError, Profile,
+    VlanTag,
 };
 use rdmalab_sim::rule::{from, lose, only};
 use rdmalab_sim::{End, Probability, RuleSet, Seed};
@@ -35,6 +36,10 @@ pub struct LinkOptions {
     /// Next hop to where the prefix of --ip does not lead, with --tap or --interface
     #[arg(long, value_name = "ADDR")]
     pub gateway: Vec<IpAddr>,
+
+    /// The VLAN in which the emulated host lives, with --tap or --interface
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(1..=4094))]
+    pub vlan: Option<u16>,
 
     /// The implementation whose habits we have: spec, rxe or connectx
     #[arg(long, value_name = "NAME", default_value = "rxe", value_parser = profile::profile)]
@@ -121,10 +126,17 @@ impl LinkOptions {
             record: self.pcap.clone(),
             seed,
             gateways: self.gateway.clone(),
+            vlan: self.vlan.map(|id| VlanTag { priority: 0, drop_eligible: false, id }),
             profile: self.profile,
             congestion_control: self.congestion,
             ..DeviceConfig::new(self.ip.iter().map(|own| own.host).collect())
         };
+        if self.tap.is_none() && self.interface.is_none() && (self.vlan.is_some() || !self.gateway.is_empty())
+        {
+            return Err(Error::usage(
+                "--vlan and --gateway are an emulated host's: give --tap or --interface, too",
+            ));
+        }
         let host = self.tap.as_deref().or(self.interface.as_deref());
         if let Some(name) = host
             && let Some(own) = self.ip.iter().find(|own| !own.has_length)

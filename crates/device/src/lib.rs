@@ -57,4 +57,4 @@ pub use rdmalab_verbs::{
     WindowBinding, WindowType, XrcDomainId, XrcUse,
 };
 pub use rdmalab_wire::mad::{PortSpace, RejReason, SidrStatus};
-pub use rdmalab_wire::{EthernetAddress, Gid, ImmDt, PKey, PathMtu, Psn, QKey, Qpn, RKey};
+pub use rdmalab_wire::{EthernetAddress, Gid, ImmDt, PKey, PathMtu, Psn, QKey, Qpn, RKey, VlanTag};

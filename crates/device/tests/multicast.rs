@@ -62,6 +62,8 @@ fn a_datagram_to_a_group_reaches_who_is_attached_and_no_one_else() {
             Network::new(NetworkConfig { adapters, link: LinkConfig::default(), rules }).unwrap();
         let a = side(&mut network, End::A, addresses[0].address, group);
         let b = side(&mut network, End::B, addresses[1].address, group);
+        // The host hands on what is for groups that it joined; who is attached the transport knows.
+        network.adapter(End::B).host.join(0, group).unwrap();
         for attached in [false, true] {
             let Port { context, endpoint, .. } = &mut network.adapter(End::B).port;
             let elements = [Sge { address: ADDRESS, length: 100, key: b.key }];

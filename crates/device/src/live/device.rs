@@ -10,7 +10,7 @@ use rdmalab_host::HostAddress;
 use rdmalab_net::{PacketSocket, Poller, Tap, kernel_addresses};
 use rdmalab_roce::{CongestionControl, Counters, EndpointConfig, Profile};
 use rdmalab_sim::{Counts, RuleSet};
-use rdmalab_wire::{EthernetHeader, PKey, PathMtu};
+use rdmalab_wire::{EthernetHeader, PKey, PathMtu, VlanTag};
 
 use super::cable::Cable;
 use super::completion_queue::CompletionQueue;
@@ -38,6 +38,8 @@ pub struct DeviceConfig {
     pub addresses: Vec<HostAddress>,
     /// MTU of the link; what the link has, if it is not given.
     pub mtu: Option<usize>,
+    /// The VLAN in which the emulated host lives.
+    pub vlan: Option<VlanTag>,
     /// The next hop to where no prefix leads.
     pub gateways: Vec<IpAddr>,
     /// What happens to frames between us and the link. `End::A` is our side.
@@ -60,6 +62,7 @@ impl DeviceConfig {
         Self {
             addresses,
             mtu: None,
+            vlan: None,
             gateways: Vec::new(),
             rules: None,
             record: None,
@@ -79,6 +82,7 @@ impl DeviceConfig {
             ..AdapterConfig::new(self.addresses.clone(), self.mtu.unwrap_or(link_mtu))
         };
         adapter.host.seed = self.seed;
+        adapter.host.vlan = self.vlan;
         for gateway in &self.gateways {
             match gateway {
                 IpAddr::V4(gateway) => adapter.host.gateway_v4 = Some(*gateway),

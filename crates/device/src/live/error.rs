@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rdmalab_host::{CloseReason, ConfigError, ConnectError, ListenError};
+use rdmalab_host::{CloseReason, ConfigError, ConnectError, GroupError, ListenError};
 use rdmalab_net::NetError;
 use rdmalab_roce::{CreateError, MulticastError};
 use rdmalab_verbs::{ArmError, LimitReached, ModifyError, PostError, RegisterError};
@@ -59,6 +59,9 @@ pub enum DeviceError {
     /// A queue pair was not attached to a multicast group, or not detached.
     #[error("{0}")]
     Multicast(#[from] MulticastError),
+    /// The emulated host did not join a multicast group.
+    #[error("{0}")]
+    Group(#[from] GroupError),
     /// A queue or a domain of another device was handed over.
     #[error("a queue or domain of another device was handed over; all must be of one")]
     OtherDevice,

@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use rdmalab_host::{HEADROOM, Host};
+use rdmalab_host::Host;
+use rdmalab_wire::EthernetHeader;
 
 use super::sockets::dress;
 use crate::adapter::{Adapter, Progress, TURN};
@@ -37,7 +38,9 @@ impl Node {
     pub(super) fn handle_frame(&mut self, now: u64, frame: &[u8]) {
         match self {
             Self::Host(adapter) => adapter.handle_frame(now, frame),
-            Self::Port(port, _) => port.handle_packet(now, frame.get(HEADROOM..).unwrap_or_default()),
+            Self::Port(port, _) => {
+                port.handle_packet(now, frame.get(EthernetHeader::LENGTH..).unwrap_or_default());
+            }
         }
     }
 

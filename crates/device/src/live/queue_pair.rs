@@ -1,9 +1,10 @@
 //! A queue pair of a live device.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rdmalab_roce::{MulticastError, QueuePairConfig};
+use rdmalab_net::MonotonicClock;
+use rdmalab_roce::QueuePairConfig;
 use rdmalab_verbs::{
     Attributes, Capabilities, ModifyError, PostError, QueuePairType, ReceiveRequest, SendRequest, State,
 };
@@ -55,6 +56,8 @@ impl<'a> QueuePairOptions<'a> {
 pub struct QueuePair {
     shared: Arc<Shared>,
     number: Qpn,
+    /// The multicast groups that the host joined for it.
+    groups: Mutex<Vec<IpAddr>>,
 }
 
 impl QueuePair {
@@ -69,7 +72,7 @@ impl QueuePair {
 
     /// A handle for a queue pair that was made.
     pub(super) fn of(shared: &Arc<Shared>, number: Qpn) -> Self {
-        Self { shared: Arc::clone(shared), number }
+        Self { shared: Arc::clone(shared), number, groups: Mutex::default() }
     }
 
     /// What the transport makes a queue pair with.
@@ -106,16 +109,42 @@ impl QueuePair {
         self.shared.with(|port| port.modify(self.number, attributes))
     }
 
-    /// Attaches a UD queue pair to a multicast group: it gets the datagrams that are sent to the group.
-    ///
-    /// No switch is told (no IGMP, no MLD): it must forward groups that nobody asked for, as Linux bridges do.
-    pub fn attach_multicast(&self, group: IpAddr) -> Result<(), MulticastError> {
-        self.shared.lock().port().endpoint.attach_multicast(self.number, group)
+    /// Attaches a UD queue pair to a multicast group: it gets the datagrams that are sent to the group. The emulated host
+    /// joins the group and tells the link so (IGMPv3, MLDv2); over a UDP socket nobody does.
+    pub fn attach_multicast(&self, group: IpAddr) -> Result<(), DeviceError> {
+        let mut inner = self.shared.lock();
+        inner.port().endpoint.attach_multicast(self.number, group)?;
+        if let Some(host) = inner.node.host()
+            && let Err(error) = host.join(MonotonicClock::now(), group)
+        {
+            // It was attached just now.
+            let _ = inner.port().endpoint.detach_multicast(self.number, group);
+            return Err(error.into());
+        }
+        self.groups().push(group);
+        drop(inner);
+        self.shared.waker.wake();
+        Ok(())
     }
 
-    /// Detaches a UD queue pair from a multicast group.
-    pub fn detach_multicast(&self, group: IpAddr) -> Result<(), MulticastError> {
-        self.shared.lock().port().endpoint.detach_multicast(self.number, group)
+    /// Detaches a UD queue pair from a multicast group, which the emulated host leaves unless others are attached to it.
+    pub fn detach_multicast(&self, group: IpAddr) -> Result<(), DeviceError> {
+        let mut inner = self.shared.lock();
+        inner.port().endpoint.detach_multicast(self.number, group)?;
+        let mut groups = self.groups();
+        if let Some(place) = groups.iter().position(|joined| *joined == group) {
+            groups.swap_remove(place);
+            if let Some(host) = inner.node.host() {
+                host.leave(MonotonicClock::now(), group)?;
+            }
+        }
+        drop((inner, groups));
+        self.shared.waker.wake();
+        Ok(())
+    }
+
+    fn groups(&self) -> MutexGuard<'_, Vec<IpAddr>> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Posts a send request. The elements are copied; their memory is read when the packets are built. Inline data is
@@ -132,6 +161,16 @@ impl QueuePair {
 
 impl Drop for QueuePair {
     fn drop(&mut self) {
-        let _ = self.shared.lock().port().destroy_queue_pair(self.number);
+        let mut inner = self.shared.lock();
+        let _ = inner.port().destroy_queue_pair(self.number);
+        let Some(host) = inner.node.host() else { return };
+        let groups = std::mem::take(&mut *self.groups());
+        for group in &groups {
+            let _ = host.leave(MonotonicClock::now(), *group);
+        }
+        drop(inner);
+        if !groups.is_empty() {
+            self.shared.waker.wake();
+        }
     }
 }

@@ -139,7 +139,7 @@ impl Cm {
             CmMessage::Mra(mra) => self.handle_mra(now, route, mra),
             CmMessage::Rej(rej) => self.handle_rej(now, route, rej),
             CmMessage::Rep(rep) => self.handle_rep(now, route, mad.transaction_id, rep),
-            CmMessage::Rtu(rtu) => self.handle_rtu(route, rtu),
+            CmMessage::Rtu(rtu) => self.handle_rtu(now, route, rtu),
             CmMessage::Dreq(dreq) => self.handle_dreq(now, route, mad.transaction_id, dreq),
             CmMessage::Drep(drep) => self.handle_drep(now, route, drep),
             CmMessage::SidrReq(req) => self.handle_sidr_req(now, route, mad.transaction_id, req),

@@ -85,6 +85,12 @@ impl Config {
         response_timeout_nanoseconds(code.min(self.longest_wait)) + round_trip
     }
 
+    /// How long the peer may go on asking, in nanoseconds, if it sends a message again so often after that wait, and was told
+    /// to wait in between.
+    pub(crate) fn memory(&self, wait: u64, retries: u8) -> u64 {
+        wait.saturating_mul(u64::from(retries) + 1).saturating_add(self.wait(self.longest_wait))
+    }
+
     /// How long a queue pair with this acknowledgement timeout stays in time-wait, in nanoseconds.
     pub(crate) fn time_wait(&self, ack_timeout: u8) -> u64 {
         let code = match ack_timeout {

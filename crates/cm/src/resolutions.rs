@@ -54,9 +54,8 @@ impl Resolutions {
         self.asked.contains_key(&id) || self.questions.contains_key(&id)
     }
 
-    pub fn question(&self, asker: &Asker) -> Option<(u32, &Question)> {
-        let id = self.by_asker.get(asker)?;
-        Some((*id, self.questions.get(id)?))
+    pub fn question(&self, asker: &Asker) -> Option<u32> {
+        self.by_asker.get(asker).copied()
     }
 
     pub fn question_mut(&mut self, id: u32) -> Option<&mut Question> {

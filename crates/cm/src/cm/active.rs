@@ -67,7 +67,7 @@ impl Cm {
             Some(State::RequestSent) => self.take_rep(now, id, rep),
             Some(State::ReplyReceived | State::Established | State::Rejected) => {
                 self.counters.replies_repeated += 1;
-                self.repeat_last(id);
+                self.repeat_last(now, id);
             }
             // The DREQ under way tells the peer more than an RTU would.
             Some(State::ReleaseSent(_)) => self.counters.replies_repeated += 1,

@@ -115,12 +115,9 @@ impl Cm {
 
     pub(super) fn handle_sidr_req(&mut self, now: u64, route: Route, transaction_id: u64, req: &SidrReq) {
         let asker: Asker = (route.peer, req.request_id, transaction_id);
-        if let Some((_, question)) = self.resolutions.question(&asker) {
+        if let Some(id) = self.resolutions.question(&asker) {
             self.counters.questions_repeated += 1;
-            if let Some(bytes) = question.answer.as_deref().copied() {
-                self.counters.repeated_answers += 1;
-                self.transmit(route, bytes);
-            }
+            self.repeat_answer(now, id);
             return;
         }
         let refuse = |status| sidr_rep(req.request_id, req.service_id, status);
@@ -147,15 +144,31 @@ impl Cm {
         let service_id = req.service_id;
         let mut question =
             Question { route, asker, service_id, listener: found.id, answer: None, deadline: None };
-        // The asker does not say how long it waits: as long as we would.
-        let tries = u64::from(self.config.max_retries) + 1;
-        let patience = self.config.wait(self.config.response_timeout).saturating_mul(tries);
-        self.timers.arm(Owner::Question(id), &mut question.deadline, now.saturating_add(patience));
+        // The asker does not say how long it waits.
+        let at = self.answer_deadline(now);
+        self.timers.arm(Owner::Question(id), &mut question.deadline, at);
         self.resolutions.insert_question(id, question);
         self.listeners.begin_waiting(found.id);
         self.counters.questions += 1;
         let call = Box::new(ServiceCall { route, service_id, ip, private_data: consumer.to_vec() });
         self.events.push_back(Event::ServiceRequest { listener: found.id, id: ResolutionId(id), call });
+    }
+
+    /// Answers a repeated question as before, if it was answered, and keeps the answer as long again.
+    fn repeat_answer(&mut self, now: u64, id: u32) {
+        let at = self.answer_deadline(now);
+        let Some(question) = self.resolutions.question_mut(id) else { return };
+        let Some(bytes) = question.answer.as_deref().copied() else { return };
+        let route = question.route;
+        self.timers.arm(Owner::Question(id), &mut question.deadline, at);
+        self.counters.repeated_answers += 1;
+        self.transmit(route, bytes);
+    }
+
+    /// How long a question is worth an answer.
+    fn answer_deadline(&self, now: u64) -> u64 {
+        let wait = self.config.wait(self.config.response_timeout);
+        now.saturating_add(self.config.memory(wait, self.config.max_retries))
     }
 
     /// Answers a question.
@@ -170,6 +183,7 @@ impl Cm {
         id: ResolutionId,
         request: &AnswerRequest<'_>,
     ) -> Result<(), CommandError> {
+        let at = self.answer_deadline(now);
         let found = self.resolutions.question_mut(id.0).filter(|question| question.answer.is_none());
         let question = found.ok_or(CommandError::UnknownResolution)?;
         let (_, request_id, transaction_id) = question.asker;
@@ -186,7 +200,6 @@ impl Cm {
         };
         let bytes = CmMad::new(transaction_id, CmMessage::SidrRep(rep)).encode();
         question.answer = Some(Box::new(bytes));
-        let at = now.saturating_add(self.config.wait(self.config.response_timeout).saturating_mul(2));
         self.timers.arm(Owner::Question(id.0), &mut question.deadline, at);
         let (route, listener) = (question.route, question.listener);
         self.listeners.end_waiting(listener);

@@ -23,7 +23,7 @@ impl Cm {
         let adapter = (req.local_ca_guid, route.peer);
         if let Some(id) = self.connections.request(adapter, req.local_communication_id) {
             if self.connections.find(id).is_some_and(|known| known.fingerprint == Some(fingerprint)) {
-                self.handle_repeated_req(id);
+                self.handle_repeated_req(now, id);
                 return;
             }
             // The caller was started again and counts from the same number: it has forgotten what we still hold.
@@ -39,7 +39,7 @@ impl Cm {
         self.handle_new_req(route, transaction_id, req);
     }
 
-    fn handle_repeated_req(&mut self, id: u32) {
+    fn handle_repeated_req(&mut self, now: u64, id: u32) {
         self.counters.requests_repeated += 1;
         let Some(connection) = self.connections.find(id) else { return };
         match connection.state {
@@ -48,7 +48,7 @@ impl Cm {
                     let _ = self.mra(ConnectionId(id), code, &[]);
                 }
             }
-            State::RequestReceived | State::ReplySent | State::Rejected => self.repeat_last(id),
+            State::RequestReceived | State::ReplySent | State::Rejected => self.repeat_last(now, id),
             // Answering could only hurt: the caller has long heard the reply.
             _ => {}
         }
@@ -161,7 +161,7 @@ impl Cm {
         Ok(())
     }
 
-    pub(super) fn handle_rtu(&mut self, route: Route, rtu: &Rtu) {
+    pub(super) fn handle_rtu(&mut self, now: u64, route: Route, rtu: &Rtu) {
         let id = rtu.remote_communication_id;
         let Some(connection) = self.connections.find(id) else {
             self.counters.unknown += 1;
@@ -176,7 +176,7 @@ impl Cm {
                 self.established(id, EstablishedBy::ReadyToUse(rtu.private_data.to_vec()));
             }
             // The caller may not have heard that we have taken back what we said.
-            State::Rejected => self.repeat_last(id),
+            State::Rejected => self.repeat_last(now, id),
             _ => self.counters.unexpected += 1,
         }
     }

@@ -101,7 +101,7 @@ impl Cm {
         self.connections.release_queue_pairs(id);
         let Some(connection) = self.connections.find_mut(id) else { return };
         connection.state = State::Rejected;
-        let at = now.saturating_add(connection.wait.saturating_mul(2));
+        let at = now.saturating_add(self.config.memory(connection.wait, connection.max_retries));
         self.timers.arm(Owner::Connection(id), &mut connection.deadline, at);
         let transaction_id = connection.transaction_id;
         let remote_communication_id = connection.remote_id();

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use rdmalab_wire::mad::{CmMad, CmMessage};
 
 use super::Cm;
-use crate::connection::Message;
+use crate::connection::{Message, State};
 use crate::route::{Outgoing, Route};
 use crate::timers::Owner;
 
@@ -32,12 +32,19 @@ impl Cm {
         }
     }
 
-    /// Answers a message that the peer has repeated with what it was answered before, if it was.
-    pub(super) fn repeat_last(&mut self, id: u32) {
-        if self.connections.find(id).is_some_and(|connection| connection.last.is_some()) {
-            self.counters.repeated_answers += 1;
-            self.send_last(id);
+    /// Answers a message that the peer has repeated with what it was answered before, if it was. A rejection is then kept as
+    /// long again: the peer has not heard it yet.
+    pub(super) fn repeat_last(&mut self, now: u64, id: u32) {
+        let Some(connection) = self.connections.find_mut(id) else { return };
+        if connection.last.is_none() {
+            return;
         }
+        if connection.state == State::Rejected {
+            let at = now.saturating_add(self.config.memory(connection.wait, connection.max_retries));
+            self.timers.arm(Owner::Connection(id), &mut connection.deadline, at);
+        }
+        self.counters.repeated_answers += 1;
+        self.send_last(id);
     }
 
     /// Sends a message that the peer must answer, and sets the timer for it.

@@ -183,11 +183,12 @@ fn rejection_is_repeated_when_the_request_is_and_then_forgotten() {
     side.cm.reject(side.now, side.id, &RejectRequest::consumer(b"no")).unwrap();
     let first = side.sent();
     for _ in 0..3 {
+        side.now += WAIT;
         side.deliver(CmMessage::Req(req()));
         assert_eq!(side.sent(), first);
     }
     side.expect_no_event();
-    side.expect_timer_after(2 * WAIT);
+    side.expect_timer_after(MEMORY);
     side.expect_nothing();
     assert_eq!(side.cm.connections(), 0);
     side.deliver(CmMessage::Req(req()));

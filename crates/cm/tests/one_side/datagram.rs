@@ -66,9 +66,10 @@ fn question_is_answered_once_and_the_answer_repeated() {
         (1, SidrStatus::VALID, OUR_QPN, QKey::new(3))
     );
     assert_eq!(side.cm.answer(side.now, id, &GOOD), Err(CommandError::UnknownResolution));
+    side.now += WAIT;
     side.deliver(CmMessage::SidrReq(question(1)));
     assert_eq!(sent_answer(&mut side), rep);
-    side.expect_timer_after(2 * WAIT);
+    side.expect_timer_after(MEMORY);
     side.deliver(CmMessage::SidrReq(question(1)));
     assert!(matches!(side.event(), Event::ServiceRequest { .. }));
 }
@@ -117,7 +118,7 @@ fn question_that_nobody_answers_is_forgotten() {
     let mut side = serving();
     side.deliver(CmMessage::SidrReq(question(1)));
     let Event::ServiceRequest { id, .. } = side.event() else { panic!() };
-    side.expect_timer_after(16 * WAIT);
+    side.expect_timer_after(MEMORY);
     side.expect_nothing();
     assert_eq!(side.cm.answer(side.now, id, &GOOD), Err(CommandError::UnknownResolution));
     assert_eq!(side.cm.waiting_requests(side.listener.unwrap()), Some(0));

@@ -20,6 +20,8 @@ pub const SERVICE: ServiceId = ServiceId::rdma_ip(PortSpace::Tcp, PORT);
 pub const TRANSACTION: u64 = 0xabcd;
 /// 4.096 µs · 2^20 for the answer, and 2 · 4.096 µs · 2^16 for the way.
 pub const WAIT: u64 = (4_096 << 20) + (4_096 << 17);
+/// How long answers are kept for repetition: sixteen times that, and the longest wait that an MRA may have asked for.
+pub const MEMORY: u64 = 16 * WAIT + (4_096 << 24) + (4_096 << 17);
 /// 4.096 µs · 2^17, the acknowledgement timeout of the path.
 pub const TIME_WAIT: u64 = 4_096 << 17;
 

@@ -25,6 +25,8 @@ pub enum Mistreatment {
     DoubledLate,
     /// Comes behind what is sent after it.
     Delayed,
+    /// Every message is mistreated in one way or another or none, as this seed has it.
+    All(u64),
 }
 
 /// What the applications do.
@@ -185,9 +187,13 @@ impl Network {
 
     fn launch(&mut self, from: usize, bytes: [u8; 256]) {
         let at = self.now + LATENCY;
-        let delays: &[u64] = match self.mistreatment {
-            _ if self.sent != self.victim => &[0],
-            Mistreatment::None => &[0],
+        let mistreatment = match self.mistreatment {
+            Mistreatment::All(seed) => any_mistreatment(seed, self.sent),
+            one if self.sent == self.victim => one,
+            _ => Mistreatment::None,
+        };
+        let delays: &[u64] = match mistreatment {
+            Mistreatment::None | Mistreatment::All(_) => &[0],
             Mistreatment::Lost => &[],
             Mistreatment::Doubled => &[0, 0],
             Mistreatment::DoubledLate => &[0, 250 * MILLISECOND],
@@ -345,5 +351,18 @@ impl Network {
         for side in &self.sides {
             assert_eq!((side.connections(), side.next_timeout()), (0, None));
         }
+    }
+}
+
+/// A third is lost, a sixth each doubled and late.
+fn any_mistreatment(seed: u64, number: usize) -> Mistreatment {
+    let mut z = (seed << 16 | number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    match (z ^ z >> 31) % 6 {
+        0 | 1 => Mistreatment::Lost,
+        2 => Mistreatment::Doubled,
+        3 => Mistreatment::Delayed,
+        _ => Mistreatment::None,
     }
 }

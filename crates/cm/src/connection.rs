@@ -65,14 +65,13 @@ pub(crate) struct Peer {
 /// with the same IDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
-    transaction_id: u64,
     qpn: Qpn,
     starting_psn: Psn,
 }
 
 impl Fingerprint {
-    pub const fn new(transaction_id: u64, req: &Req) -> Self {
-        Fingerprint { transaction_id, qpn: req.local_qpn, starting_psn: req.starting_psn }
+    pub const fn new(req: &Req) -> Self {
+        Fingerprint { qpn: req.local_qpn, starting_psn: req.starting_psn }
     }
 }
 

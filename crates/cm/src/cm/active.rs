@@ -181,7 +181,7 @@ fn request_message(config: &Config, request: &ConnectRequest<'_>) -> Req {
         partition_key: request.route.partition_key(),
         path_mtu_code: request.path_mtu.code(),
         rnr_retry_count: request.rnr_retry_count,
-        max_cm_retries: config.max_retries,
+        max_cm_retries: config.max_retries.min(15),
         shared_receive_queue: request.shared_receive_queue,
         extended_transport,
         primary: path,

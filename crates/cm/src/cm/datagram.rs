@@ -44,7 +44,7 @@ impl Cm {
             route: request.route,
             service_id,
             bytes: Box::new(bytes),
-            retries_left: self.config.max_retries,
+            retries_left: self.config.max_retries.min(15),
             deadline: None,
         };
         let at = now.saturating_add(self.config.wait(self.config.response_timeout));

@@ -19,7 +19,7 @@ mod judgement;
 
 impl Cm {
     pub(super) fn handle_req(&mut self, now: u64, route: Route, transaction_id: u64, req: &Req) {
-        let fingerprint = Fingerprint::new(transaction_id, req);
+        let fingerprint = Fingerprint::new(req);
         let adapter = (req.local_ca_guid, route.peer);
         if let Some(id) = self.connections.request(adapter, req.local_communication_id) {
             if self.connections.find(id).is_some_and(|known| known.fingerprint == Some(fingerprint)) {
@@ -92,7 +92,7 @@ impl Cm {
                 communication_id: req.local_communication_id,
                 qpn: req.local_qpn,
             }),
-            fingerprint: Some(Fingerprint::new(transaction_id, req)),
+            fingerprint: Some(Fingerprint::new(req)),
             local_qpn: Qpn::default(),
             is_xrc: call.service == Service::Xrc,
             refuses_alternate_path: req.alternate != Path::default(),

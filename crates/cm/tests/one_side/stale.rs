@@ -38,7 +38,7 @@ fn call_with_a_connected_queue_pair_is_refused_and_the_old_connection_released()
 #[test]
 fn call_with_the_ids_of_a_living_connection_is_refused_if_it_is_another() {
     let mut side = Side::connected_by_peer();
-    side.deliver_from(route(), TRANSACTION, CmMessage::Req(Req { starting_psn: Psn::new(1), ..req() }));
+    side.deliver(CmMessage::Req(Req { starting_psn: Psn::new(1), ..req() }));
     expect_stale_rej(&mut side, PEER_ID);
     assert!(matches!(side.sent(), CmMessage::Dreq(_)));
 }
@@ -49,13 +49,13 @@ fn call_with_the_ids_of_a_connection_that_has_ended_is_a_new_one() {
     side.deliver(CmMessage::Dreq(side.dreq()));
     side.sent();
     side.event();
-    side.deliver_from(route(), 99, CmMessage::Req(req()));
+    side.deliver(CmMessage::Req(Req { starting_psn: Psn::new(1), ..req() }));
     let Event::ConnectRequest { id, .. } = side.event() else { panic!() };
     assert_ne!(id, side.id);
     // The old one still ends its time-wait, and its end touches nothing of the new one.
     side.expect_timer_after(TIME_WAIT);
     assert_eq!(side.event(), Event::TimeWaitExit { id: side.id, qpn: OUR_QPN });
-    side.deliver_from(route(), 99, CmMessage::Req(req()));
+    side.deliver(CmMessage::Req(Req { starting_psn: Psn::new(1), ..req() }));
     assert!(matches!(side.sent(), CmMessage::Mra(_)));
     side.expect_no_event();
 }
@@ -133,7 +133,7 @@ fn new_call_or_reply_stands_for_the_lost_answer_to_our_release() {
     let mut side = Side::connected_by_peer();
     side.cm.disconnect(side.now, side.id, &[]).unwrap();
     side.sent();
-    side.deliver_from(route(), 99, CmMessage::Req(req()));
+    side.deliver(CmMessage::Req(Req { starting_psn: Psn::new(1), ..req() }));
     assert!(matches!(side.event(), Event::Disconnected { .. }));
     assert!(matches!(side.event(), Event::ConnectRequest { .. }));
     side.expect_silence();
@@ -144,7 +144,7 @@ fn call_with_the_ids_of_a_refused_one_is_a_new_one() {
     let (mut side, _) = Side::called();
     side.cm.reject(side.now, side.id, &rdmalab_cm::RejectRequest::consumer(&[])).unwrap();
     side.sent();
-    side.deliver_from(route(), 99, CmMessage::Req(req()));
+    side.deliver(CmMessage::Req(Req { starting_psn: Psn::new(1), ..req() }));
     assert!(matches!(side.event(), Event::ConnectRequest { .. }));
     side.expect_silence();
 }

@@ -224,6 +224,21 @@ impl Connections<'_> {
         Ok(())
     }
 
+    /// Lets the events of an identifier come out of another channel (`rdma_migrate_id`), those that wait already, too.
+    pub fn migrate_id(&mut self, id: CmId, channel: CmChannel) -> Result<(), CmError> {
+        self.table.channels.get(channel.0).ok_or(CmError::UnknownChannel)?;
+        let from = std::mem::replace(&mut self.table.identifier(id)?.channel, channel.0);
+        let mut moved = VecDeque::new();
+        if let Some(events) = self.table.channels.get_mut(from) {
+            moved = events.iter().filter(|event| event.id == id).cloned().collect();
+            events.retain(|event| event.id != id);
+        }
+        if let Some(events) = self.table.channels.get_mut(channel.0) {
+            events.append(&mut moved);
+        }
+        Ok(())
+    }
+
     /// The queue pair of an identifier.
     pub fn queue_pair(&mut self, id: CmId) -> Result<rdmalab_wire::Qpn, CmError> {
         self.table.identifier(id)?.queue_pair.map(|(number, _)| number).ok_or(CmError::NoQueuePair)

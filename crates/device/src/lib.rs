@@ -36,9 +36,10 @@ pub use recorder::{RecordError, Recorder};
 
 #[cfg(feature = "net")]
 pub use live::{
-    AddressHandle, ChannelEvent, CompletionQueue, Device, DeviceConfig, DeviceError, EventChannel,
-    FastRegion, Identifier, Listener, MemoryRegion, MemoryWindow, ProtectionDomain, QueuePair,
-    QueuePairOptions, SharedReceiveQueue, SharedReceiveQueueOptions, Stream, XrcDomain,
+    AddressHandle, Call, CallListener, ChannelEvent, CompletionQueue, Connection, Device, DeviceConfig,
+    DeviceError, EventChannel, FastRegion, Identifier, Listener, MemoryRegion, MemoryWindow,
+    ProtectionDomain, QueuePair, QueuePairOptions, SharedReceiveQueue, SharedReceiveQueueOptions, Stream,
+    XrcDomain,
 };
 
 pub use rdmalab_cm::DisconnectCause;

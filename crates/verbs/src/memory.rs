@@ -35,6 +35,14 @@ pub enum Atomic64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryFault;
 
+impl core::fmt::Display for MemoryFault {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("beyond the end of the memory, or not aligned to eight bytes")
+    }
+}
+
+impl core::error::Error for MemoryFault {}
+
 /// A row of bytes that the application and the device share.
 ///
 /// Offsets count bytes from the start. Every call checks its bounds; none panics.

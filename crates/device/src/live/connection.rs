@@ -52,6 +52,11 @@ impl EventChannel {
         Ok(Self { shared: Arc::clone(shared), channel })
     }
 
+    /// A channel of the device that an identifier belongs to.
+    pub(super) fn of(identifier: &Identifier) -> Result<Self, DeviceError> {
+        Self::new(&identifier.shared)
+    }
+
     /// Makes an identifier (`rdma_create_id`): [`PortSpace::Tcp`] for connections, [`PortSpace::Udp`] for datagrams.
     pub fn identifier(&self, space: PortSpace) -> Result<Identifier, DeviceError> {
         let id = with(&self.shared, |_, mut connections| connections.create_id(self.channel, space))?;
@@ -141,6 +146,12 @@ impl Identifier {
     /// Ends a connection (`rdma_disconnect`): the queue pair goes to the error state, the peer is told.
     pub fn disconnect(&self) -> Result<(), DeviceError> {
         with(&self.shared, |now, mut connections| connections.disconnect(now, self.id))
+    }
+
+    /// Lets its events come out of another channel (`rdma_migrate_id`), those that wait already, too.
+    pub fn migrate(&self, to: &EventChannel) -> Result<(), DeviceError> {
+        same_device(&self.shared, &to.shared)?;
+        with(&self.shared, |_, mut connections| connections.migrate_id(self.id, to.channel))
     }
 
     /// The addresses: ours and the peer's, as far as they are known.

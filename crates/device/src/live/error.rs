@@ -8,7 +8,7 @@ use rdmalab_net::NetError;
 use rdmalab_roce::{CreateError, MulticastError};
 use rdmalab_verbs::{ArmError, LimitReached, ModifyError, PostError, RegisterError};
 
-use crate::connections::CmError;
+use crate::connections::{CmError, CmEventKind};
 use crate::recorder::RecordError;
 
 /// An error of a live device. Cheap to copy, since every handle may have to report the one that stopped the device.
@@ -71,6 +71,9 @@ pub enum DeviceError {
     /// A connection could not be made, or changed.
     #[error("{0}")]
     Connection(#[from] CmError),
+    /// The connection did not come about.
+    #[error("no connection: {0:?}")]
+    NoConnection(Box<CmEventKind>),
     /// A work request was not taken.
     #[error("{0}")]
     Post(#[from] PostError),

@@ -138,6 +138,15 @@ impl Connections {
             assert_eq!(connection.peer.map(|peer| peer.qpn), Some(*qpn));
             assert!(!matches!(connection.state, State::TimeWait | State::Rejected));
         }
+        for (id, connection) in &self.by_id {
+            let (Some(adapter), Some(peer)) = (connection.adapter(), connection.peer) else { continue };
+            if !matches!(connection.state, State::TimeWait | State::Rejected) {
+                assert_eq!(self.peer_queue_pairs.get(&(adapter, peer.qpn)), Some(id));
+            }
+            if !connection.is_active_side() && connection.state != State::TimeWait {
+                assert_eq!(self.requests.get(&(adapter, peer.communication_id)), Some(id));
+            }
+        }
         for (qpn, id) in &self.unready {
             let connection = &self.by_id[id];
             assert_eq!((connection.state, connection.local_qpn), (State::ReplySent, *qpn));

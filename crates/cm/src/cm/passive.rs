@@ -19,22 +19,26 @@ mod judgement;
 
 impl Cm {
     pub(super) fn handle_req(&mut self, now: u64, route: Route, transaction_id: u64, req: &Req) {
-        let fingerprint = Fingerprint::new(req);
         let adapter = (req.local_ca_guid, route.peer);
-        if let Some(id) = self.connections.request(adapter, req.local_communication_id) {
-            if self.connections.find(id).is_some_and(|known| known.fingerprint == Some(fingerprint)) {
-                self.handle_repeated_req(now, id);
-                return;
-            }
-            // The caller was started again and counts from the same number: it has forgotten what we still hold.
-            self.forget_request(now, route, transaction_id, req, id);
+        let known = self.connections.request(adapter, req.local_communication_id);
+        if let Some(id) = known
+            && let Some(connection) = self.connections.find(id)
+            && connection.fingerprint == Some(Fingerprint::new(req))
+        {
+            self.handle_repeated_req(now, id);
             return;
         }
-        if let Some(id) = self.connections.with_peer_queue_pair(adapter, req.local_qpn)
-            && !self.gives_way(now, id)
-        {
-            self.refuse_stale(now, route, transaction_id, req, id);
-            return;
+        // A caller that was started again may count from the same number; one whose queue pair is connected here has forgotten
+        // that. In either case it does not know what we still hold.
+        let forgotten = [known, self.connections.with_peer_queue_pair(adapter, req.local_qpn)];
+        for id in forgotten.into_iter().flatten() {
+            if !self.gives_way(now, id) {
+                self.refuse_stale(now, route, transaction_id, req, id);
+                return;
+            }
+        }
+        if let Some(id) = known {
+            self.connections.forget_request(id);
         }
         self.handle_new_req(route, transaction_id, req);
     }
@@ -52,16 +56,6 @@ impl Cm {
             // Answering could only hurt: the caller has long heard the reply.
             _ => {}
         }
-    }
-
-    /// A request with the ID of another one.
-    fn forget_request(&mut self, now: u64, route: Route, transaction_id: u64, req: &Req, id: u32) {
-        if !self.gives_way(now, id) {
-            self.refuse_stale(now, route, transaction_id, req, id);
-            return;
-        }
-        self.connections.forget_request(id);
-        self.handle_new_req(route, transaction_id, req);
     }
 
     fn refuse_stale(&mut self, now: u64, route: Route, transaction_id: u64, req: &Req, id: u32) {

@@ -1,6 +1,6 @@
 //! Replies, rejections and more time, on both sides.
 
-use rdmalab_cm::{CommandError, DisconnectCause, EstablishedBy, Event, Missing, RejectRequest};
+use rdmalab_cm::{CommandError, Config, DisconnectCause, EstablishedBy, Event, Missing, RejectRequest};
 use rdmalab_wire::Qpn;
 use rdmalab_wire::mad::{CmMessage, MraMessage, Rej, RejMessage, RejReason, Rep, Req, Rtu};
 
@@ -290,4 +290,20 @@ fn xrc_reply_names_the_target_queue_pair_by_the_context() {
     side.deliver(CmMessage::Rep(rep));
     let Event::ConnectResponse { reply, .. } = side.event() else { panic!() };
     assert_eq!(reply.qpn, Qpn::new(0x99));
+}
+
+#[test]
+fn patience_is_a_setting_within_what_can_be_said() {
+    for (max_retries, sent) in [(0, 1), (2, 3), (15, 16), (99, 16)] {
+        let config =
+            Config { max_retries, response_timeout: 14, packet_life_time: 4, ..Config::new(OUR_GUID) };
+        let mut side = Side::with(config);
+        side.id = side.cm.connect(side.now, &connect_request()).unwrap();
+        for _ in 0..sent {
+            let CmMessage::Req(req) = side.sent() else { panic!() };
+            assert_eq!((req.max_cm_retries, req.remote_response_timeout), (sent - 1, 14));
+            side.expect_timer_after((4_096 << 14) + (4_096 << 5));
+        }
+        assert!(matches!(side.event(), Event::Unreachable { .. }));
+    }
 }

@@ -1,8 +1,8 @@
 //! Peers that have forgotten a connection, or were started again, and call with the same queue pair or the same IDs.
 
 use rdmalab_cm::{DisconnectCause, Event};
-use rdmalab_wire::Psn;
 use rdmalab_wire::mad::{CmMessage, RejMessage, RejReason, Req};
+use rdmalab_wire::{Psn, Qpn};
 
 use super::side::*;
 
@@ -147,4 +147,17 @@ fn call_with_the_ids_of_a_refused_one_is_a_new_one() {
     side.deliver(CmMessage::Req(Req { starting_psn: Psn::new(1), ..req() }));
     assert!(matches!(side.event(), Event::ConnectRequest { .. }));
     side.expect_silence();
+}
+
+#[test]
+fn regression_call_with_the_ids_of_one_call_and_the_queue_pair_of_a_connection_is_stale() {
+    let mut side = Side::connected_by_peer();
+    let other = Qpn::new(0x99);
+    side.deliver(CmMessage::Req(Req { local_qpn: other, ..again() }));
+    assert!(matches!(side.event(), Event::ConnectRequest { .. }));
+    side.deliver(CmMessage::Req(again()));
+    assert!(matches!(side.event(), Event::Rejected { .. }));
+    expect_stale_rej(&mut side, PEER_ID + 1);
+    assert!(matches!(side.sent(), CmMessage::Dreq(_)));
+    side.cm.assert_sound();
 }

@@ -12,8 +12,8 @@ use crate::Network;
 use crate::process::{Process, run};
 
 /// What tshark guesses about the payload of SENDs, each of which calls an innocent one malformed now and then: RPC
-/// over RDMA, and an Ethernet frame without its addresses.
-const GUESSES: [&str; 2] = ["rpcrdma_infiniband", "eth_over_ib"];
+/// over RDMA, an Ethernet frame without its addresses, and one with another header in front.
+const GUESSES: [&str; 3] = ["rpcrdma_infiniband", "eth_over_ib", "mellanox_eoib"];
 
 /// tcpdump at work. Dropping it unfinished ends it; the file stays with the test's other files.
 #[derive(Debug)]

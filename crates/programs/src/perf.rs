@@ -93,8 +93,13 @@ pub fn run(
     session.connect(options, &terms, theirs)?;
     requests::post_receives(&session, options)?;
     let theirs = session.remote.clone();
-    exchange.connected(&ours, &theirs)?;
-    exchange.meet(&ours, &theirs)?;
+    if options.operation == Operation::Send {
+        exchange.meet(&ours, &theirs)?;
+        exchange.connected(&ours, &theirs)?;
+    } else {
+        exchange.connected(&ours, &theirs)?;
+        exchange.meet(&ours, &theirs)?;
+    }
     stages::Stages { session: &session, options, terms, role, exchange, ours, theirs, tell }.run(&sizes)?;
     if options.measure == Measure::Latency && options.operation == Operation::Write {
         linger(device);

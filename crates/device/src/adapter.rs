@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use rdmalab_host::{ConfigError, HEADROOM, Handled, Host, HostAddress, HostConfig, Sent};
+use rdmalab_host::{ConfigError, Handled, Host, HostAddress, HostConfig, Sent};
 use rdmalab_roce::{CongestionControl, EndpointConfig, Profile};
 use rdmalab_wire::{EthernetAddress, PKey, PathMtu};
 
@@ -95,8 +95,8 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// An adapter with nothing made in it. Its port has the link-local address of its MAC as GID 0, then the addresses
-    /// that it was given, as Linux orders them. On a link with less than IPv6's smallest MTU, 1280 bytes, there is no
+    /// An adapter with nothing made in it. Its port has the link-local address of its MAC as GID 0, then the IPv4
+    /// addresses that it was given, then the IPv6 ones, as Linux orders them. On a link with less than IPv6's smallest MTU, 1280 bytes, there is no
     /// link-local address.
     pub fn new(config: &AdapterConfig) -> Result<Self, ConfigError> {
         let mut host = config.host.clone();
@@ -105,8 +105,8 @@ impl Adapter {
             host.addresses.push(link_local);
         }
         let mut gids: Vec<IpAddr> = host.addresses.iter().map(|own| own.address).collect();
-        // Stable: the others keep their order.
-        gids.sort_by_key(|own| *own != link_local.address);
+        // Stable: those of a family keep their order.
+        gids.sort_by_key(|own| (*own != link_local.address, own.is_ipv6()));
         let mtu = PathMtu::from_link_mtu(host.mtu).unwrap_or(PathMtu::M256);
         let endpoint = EndpointConfig {
             profile: config.profile,
@@ -115,9 +115,10 @@ impl Adapter {
             report_retries: config.report_retries,
             ..EndpointConfig::new(gids, mtu)
         };
+        let host = Host::new(&HostConfig { every_group: false, ..host })?;
         Ok(Self {
-            host: Host::new(&host)?,
-            port: Port::new(endpoint, HEADROOM),
+            port: Port::new(endpoint, host.headroom()),
+            host,
             control: Vec::new(),
             waiting: Waiting::Nothing,
         })

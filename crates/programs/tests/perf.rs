@@ -157,7 +157,7 @@ fn all_sizes_are_tested_one_after_the_other() {
     for bidirectional in [false, true] {
         for operation in [Operation::Write, Operation::Send] {
             let options =
-                Options { all_sizes: true, bidirectional, ..options(operation, Measure::Bandwidth, 5, 2) };
+                Options { all_sizes: true, bidirectional, ..options(operation, Measure::Bandwidth, 3, 2) };
             let (server, client) = fine(&options);
             assert_eq!(of(&client), sizes, "{operation:?}");
             let is_told_the_last = operation == Operation::Write && !bidirectional;
@@ -165,18 +165,18 @@ fn all_sizes_are_tested_one_after_the_other() {
         }
     }
     for operation in [Operation::Write, Operation::Send, Operation::Read] {
-        let options = Options { all_sizes: true, ..options(operation, Measure::Latency, 5, 2) };
+        let options = Options { all_sizes: true, ..options(operation, Measure::Latency, 3, 2) };
         assert_eq!(of(&fine(&options).1), sizes, "{operation:?}");
     }
     // Datagrams end with the path MTU.
-    let usual = options(Operation::Send, Measure::Bandwidth, 5, 2);
+    let usual = options(Operation::Send, Measure::Bandwidth, 3, 2);
     let options = Options { all_sizes: true, kind: QueuePairType::Ud, ..usual };
     assert_eq!(of(&fine(&options).0), sizes[..10]);
 }
 
 #[test]
 fn a_test_may_last_a_time() {
-    let length = Length::Time { total: Duration::from_millis(400), margin: Duration::from_millis(100) };
+    let length = Length::Time { total: Duration::from_millis(120), margin: Duration::from_millis(20) };
     for measure in [Measure::Bandwidth, Measure::Latency] {
         for operation in OPERATIONS {
             let (server, client) = fine(&Options { length, ..options(operation, measure, 5, 1000) });

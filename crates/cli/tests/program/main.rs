@@ -5,6 +5,7 @@ mod demo;
 mod demo_judged;
 mod demo_transports;
 mod dump;
+mod perf;
 mod program;
 mod states;
 mod usage;

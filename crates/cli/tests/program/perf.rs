@@ -1,0 +1,127 @@
+//! `rdmalab perf` against itself, over UDP sockets on loopback addresses: nobody needs a privilege for it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use crate::program::{Run, command, rdmalab};
+
+/// A server, waiting for its client.
+struct Server {
+    child: std::process::Child,
+    out: BufReader<std::process::ChildStdout>,
+}
+
+impl Server {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = command(arguments).stdin(Stdio::null()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("Waiting for client") {
+            line.clear();
+            assert!(out.read_line(&mut line).unwrap() > 0, "the server ended: {:?}", child.wait());
+        }
+        Self { child, out }
+    }
+
+    fn end(mut self) -> Run {
+        let mut out = String::new();
+        self.out.read_to_string(&mut out).unwrap();
+        let output = self.child.wait_with_output().unwrap();
+        Run { code: output.status.code(), out, err: String::from_utf8(output.stderr).unwrap() }
+    }
+}
+
+/// Runs both sides with the same options, on addresses that only this test has.
+fn both(place: u8, test: &[&str]) -> (Run, Run) {
+    let [server, client] = [1, 2].map(|end| format!("127.79.{place}.{end}"));
+    let arguments =
+        |own, rest: &[&'static str]| [&["perf"], test, &["--ip", own, "--wait", "20"], rest].concat();
+    let waiting = Server::start(&arguments(&server, &[]));
+    let mut arguments: Vec<&str> = [&["perf"], test, &["--ip", &client, "--wait", "20"]].concat();
+    arguments.push(&server);
+    let client = rdmalab(&arguments);
+    (waiting.end(), client)
+}
+
+/// The line behind the names of the columns.
+fn row(run: &Run) -> &str {
+    let lines = run.lines();
+    let columns = lines.iter().position(|line| line.starts_with(" #bytes")).expect("no columns");
+    lines[columns + 1]
+}
+
+#[test]
+fn both_sides_of_a_bandwidth_print_the_same_results() {
+    let (server, client) = both(1, &["write", "-s", "5000", "-n", "200", "-q", "2"]);
+    let (server, client) = (server.exits(0), client.exits(0));
+    assert!(row(&client).starts_with(" 5000       400        "), "{}", client.out);
+    assert_eq!(row(&server), row(&client));
+    for run in [&server, &client] {
+        assert!(run.out.contains("                    RDMA_Write BW Test\n"), "{}", run.out);
+        assert!(run.out.contains("\n Number of qps   : 2\t\tTransport type : IB\n"), "{}", run.out);
+    }
+    assert!(client.out.contains("\n TX depth        : 128\n"), "{}", client.out);
+    assert!(client.err.contains("RoCE packets: "), "{}", client.err);
+}
+
+#[test]
+fn all_latencies_are_printed_on_demand() {
+    let (server, client) = both(2, &["send", "--lat", "-n", "20", "-U"]);
+    for run in [server.exits(0), client.exits(0)] {
+        let lines = run.lines();
+        let first = lines.iter().position(|line| *line == "#, usec").expect("no list");
+        for number in 1..=19 {
+            assert!(lines[first + number].starts_with(&format!("{number}, ")), "{}", run.out);
+        }
+        assert!(lines[first + 20].starts_with(" 2       20         "), "{}", run.out);
+    }
+}
+
+#[test]
+fn a_peer_that_is_no_perftest_is_named() {
+    use std::io::Write;
+    let server = Server::start(&["perf", "send", "--ip", "127.79.3.1", "--wait", "20"]);
+    let mut stream = std::net::TcpStream::connect("127.79.3.1:18515").unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    server.end().exits(1).says("rdmalab: the peer is not a program of perftest");
+}
+
+#[test]
+fn a_silent_peer_is_waited_for_no_longer_than_said() {
+    let server = Server::start(&["perf", "read", "--ip", "127.79.4.1", "--wait", "1"]);
+    let stream = std::net::TcpStream::connect("127.79.4.1:18515").unwrap();
+    server.end().exits(1).says("the version did not come within 1 s");
+    drop(stream);
+}
+
+#[test]
+fn what_has_no_meaning_for_a_test_is_refused_by_name() {
+    for (arguments, why) in [
+        (&["write", "-R"][..], "-R: connecting by rdma_cm is not possible yet"),
+        (&["write", "-c", "UD"], "only send runs over UD (-c)"),
+        (&["read", "-c", "UC"], "only write and send run over UC (-c)"),
+        (&["send", "-c", "XRC"], "invalid value 'XRC'"),
+        (&["atomic", "-s", "16"], "-s is not for atomics"),
+        (&["atomic", "-A", "SWAP"], "invalid value 'SWAP'"),
+        (&["write", "-A", "CMP_AND_SWAP"], "-A is for atomics only"),
+        (&["write", "-r", "5"], "-r is for send only"),
+        (&["read", "-I", "5"], "-I is for write and send only"),
+        (&["read", "--lat", "-b"], "-b is not for latencies"),
+        (&["read", "-U"], "-U is for latencies only"),
+        (&["write", "-n", "4"], "4 is not in 5..=100000000"),
+        (&["write", "--lat", "-n", "20000000"], "at most 10000000 latencies"),
+        (&["write", "-n", "5", "-D", "5"], "cannot be used with"),
+        (&["write", "-a", "-s", "5"], "cannot be used with"),
+        (&["write", "-a", "-D", "5"], "-a is not together with -D"),
+        (&["write", "-m", "1000"], "a path MTU is 256, 512"),
+        (&["write", "-e"], "unexpected argument '-e'"),
+        (&["write", "-l", "4"], "unexpected argument '-l'"),
+        (&["write", "-q", "16384", "-s", "1000000"], "bytes of memory"),
+        (&["fly"], "invalid value 'fly'"),
+    ] {
+        let line = [&["perf"], arguments, &["--ip", "127.79.5.1"]].concat();
+        let run = rdmalab(&line).exits(2).says(why);
+        assert!(run.err.starts_with("rdmalab: "), "{}", run.err);
+        assert!(run.out.is_empty(), "{}", run.out);
+    }
+}

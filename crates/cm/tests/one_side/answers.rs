@@ -290,6 +290,11 @@ fn xrc_reply_names_the_target_queue_pair_by_the_context() {
     side.deliver(CmMessage::Rep(rep));
     let Event::ConnectResponse { reply, .. } = side.event() else { panic!() };
     assert_eq!(reply.qpn, Qpn::new(0x99));
+    // Of any other connection the context says nothing.
+    let mut side = Side::calling();
+    side.deliver(CmMessage::Rep(Rep { local_ee_context: 0x99, ..side.rep() }));
+    let Event::ConnectResponse { reply, .. } = side.event() else { panic!() };
+    assert_eq!(reply.qpn, PEER_QPN);
 }
 
 #[test]

@@ -232,6 +232,9 @@ fn alternate_path_is_refused() {
         side.deliver(CmMessage::Lap(lap(&side)));
         let CmMessage::Apr(apr) = side.sent() else { panic!() };
         assert_eq!((apr.status, apr.remote_communication_id), (ApStatus::NOT_SUPPORTED, PEER_ID));
+        side.deliver_from(other_route(), 1, CmMessage::Lap(lap(&side)));
+        let CmMessage::Apr(apr) = side.sent() else { panic!() };
+        assert_eq!(apr.status, ApStatus::INVALID_COMMUNICATION_ID);
     }
     let mut side = Side::new();
     side.deliver(CmMessage::Lap(lap(&side)));

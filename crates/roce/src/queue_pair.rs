@@ -330,7 +330,15 @@ impl QueuePair {
             (ReceiveHalf::Reliable(responder), Transport::Xrc(Some(xrceth))) => {
                 let named = SharedReceiveQueueId::from_number(xrceth.shared_receive_queue);
                 match xrc_landing(context, named, owner.settings) {
-                    Some(landing) => responder.handle(context, packet, &landing, owner),
+                    Some(landing) => {
+                        responder.handle(context, packet, &landing, owner)?;
+                        // That queue's completions are not the queue pair's own, which the endpoint looks after.
+                        if context.is_overrun(landing.completions) {
+                            owner.event(Event::Fatal(owner.number));
+                            return Err(Broken);
+                        }
+                        Ok(())
+                    }
                     // A queue that is not there, or is none of ours to lend, is an invalid request.
                     None if responder.is_due(packet.bth.psn) => {
                         responder.refuse(context, packet.bth.psn, Fault::INVALID, owner)

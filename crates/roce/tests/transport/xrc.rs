@@ -6,6 +6,7 @@ mod duplicates;
 mod initiator;
 mod memory;
 mod operations;
+mod overrun;
 mod rights;
 mod rnr;
 mod several_targets;

@@ -9,12 +9,16 @@ mod craft;
 mod demo;
 mod discards;
 mod dump;
+mod interrupt;
 mod link;
 mod outcome;
 mod perf;
 mod pingpong;
 mod profile;
+mod rping;
+mod serve;
 mod states;
+mod ucmatose;
 
 use std::process::ExitCode;
 
@@ -43,7 +47,15 @@ enum Command {
     Perf(perf::Options),
     /// Speak ibv_rc_pingpong with a real or emulated peer
     Pingpong(pingpong::Options),
+    /// Speak rping with a real or emulated peer
+    Rping(rping::Options),
+    /// Stay up and serve the clients of the test programs
+    Serve(serve::Options),
     States(states::Options),
+    /// Speak ucmatose with a real or emulated server
+    Ucmatose(ucmatose::Options),
+    /// Speak udaddy with a real or emulated server
+    Udaddy(ucmatose::Options),
 }
 
 fn main() -> ExitCode {
@@ -70,7 +82,11 @@ fn main() -> ExitCode {
         Command::Dump(options) => dump::run(&options),
         Command::Perf(options) => perf::run(&options),
         Command::Pingpong(options) => pingpong::run(&options),
+        Command::Rping(options) => rping::run(&options),
+        Command::Serve(options) => serve::run(&options),
         Command::States(options) => states::run(&options),
+        Command::Ucmatose(options) => ucmatose::run(&options),
+        Command::Udaddy(options) => ucmatose::run_udaddy(&options),
     };
     match result {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,

@@ -1,6 +1,7 @@
 //! `rdmalab perf`: perftest's programs with a peer.
 
 use std::net::IpAddr;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -11,6 +12,7 @@ use rdmalab_programs::perf::{
 use rdmalab_sim::Seed;
 
 use crate::discards;
+use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
 use crate::outcome::{Error, Outcome, Result, print, tell as tell_error};
 
@@ -198,6 +200,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
         options.link.check_peer(server)?;
     }
     let Opened { device, seed, link } = options.link.open()?;
+    let interrupted = interrupt::stops(&device)?;
     let most = device.max_mtu();
     let mtu = options.mtu.unwrap_or(most);
     if mtu.bytes() > most.bytes() {
@@ -243,6 +246,10 @@ pub fn run(options: &Options) -> Result<Outcome> {
     let closed = device.close();
     if let (Err(_), Err(error)) = (&outcome, &closed) {
         tell_error(format_args!("rdmalab: {error}"));
+    }
+    if outcome.is_err() && interrupted.load(Ordering::Relaxed) {
+        tell_error("rdmalab: interrupted");
+        return Ok(Outcome::Fine);
     }
     outcome.map_err(test_error)?;
     closed.map_err(Error::failed)?;

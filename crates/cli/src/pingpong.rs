@@ -1,6 +1,7 @@
 //! `rdmalab pingpong`: `ibv_rc_pingpong` with a peer.
 
 use std::net::IpAddr;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rdmalab_device::PathMtu;
@@ -8,6 +9,7 @@ use rdmalab_programs::pingpong::{self, DEFAULT_PORT, PingpongError, Step};
 use rdmalab_sim::Seed;
 
 use crate::discards;
+use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
 use crate::outcome::{Error, Outcome, Result, print, tell as tell_error};
 
@@ -76,6 +78,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
         options.link.check_peer(server)?;
     }
     let Opened { device, seed, link } = options.link.open()?;
+    let interrupted = interrupt::stops(&device)?;
     let drops = options.link.drops();
 
     let most = device.max_mtu();
@@ -130,6 +133,10 @@ pub fn run(options: &Options) -> Result<Outcome> {
     let closed = device.close();
     if let (Err(_), Err(error)) = (&report, &closed) {
         tell_error(format_args!("rdmalab: {error}"));
+    }
+    if report.is_err() && interrupted.load(Ordering::Relaxed) {
+        print("interrupted")?;
+        return Ok(Outcome::Fine);
     }
     let report = report.map_err(game_error)?;
     closed.map_err(Error::failed)?;

@@ -38,8 +38,8 @@ pub use recorder::{RecordError, Recorder};
 pub use live::{
     AddressHandle, Call, CallListener, ChannelEvent, CompletionQueue, Connection, Device, DeviceConfig,
     DeviceError, EventChannel, FastRegion, Identifier, Listener, MemoryRegion, MemoryWindow,
-    ProtectionDomain, QueuePair, QueuePairOptions, SharedReceiveQueue, SharedReceiveQueueOptions, Stream,
-    XrcDomain,
+    ProtectionDomain, QueuePair, QueuePairOptions, SharedReceiveQueue, SharedReceiveQueueOptions, Stopper,
+    Stream, XrcDomain,
 };
 
 pub use rdmalab_cm::DisconnectCause;

@@ -44,7 +44,7 @@ use node::Node;
 pub use address_handle::AddressHandle;
 pub use completion_queue::CompletionQueue;
 pub use connection::{ChannelEvent, EventChannel, Identifier};
-pub use device::{Device, DeviceConfig};
+pub use device::{Device, DeviceConfig, Stopper};
 pub use endpoint::{Call, CallListener, Connection};
 pub use error::DeviceError;
 pub use fast_region::FastRegion;
@@ -69,6 +69,8 @@ struct Inner {
     /// Why the engine stopped by itself.
     failure: Option<DeviceError>,
     stop: bool,
+    /// The engine has stopped, and the capture is whole.
+    has_ended: bool,
     /// What the rules on the link did to frames that we sent.
     rule_counts: Counts,
 }
@@ -147,6 +149,13 @@ impl Shared {
         mut ready: impl FnMut(&mut Port) -> Option<T>,
     ) -> Result<Option<T>, DeviceError> {
         self.wait_for_node(timeout, |node| ready(node.port()))
+    }
+
+    /// Waits until the engine has stopped.
+    fn wait_for_end(&self, patience: Duration) -> bool {
+        let runs = |inner: &mut Inner| !inner.has_ended;
+        let waited = self.changed.wait_timeout_while(self.lock(), patience, runs);
+        waited.unwrap_or_else(PoisonError::into_inner).0.has_ended
     }
 
     /// As [`wait`](Self::wait), for what else there is than the port.

@@ -13,7 +13,7 @@ mod report;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use rdmalab_device::{Device, PathMtu};
+use rdmalab_device::{Device, PathMtu, Stream};
 
 pub use error::PingpongError;
 pub use hello::Side;
@@ -90,9 +90,29 @@ pub fn serve(
     let ours = exchange::Session::open(device, options)?;
     let own = own_address(device, options.gid_index, None)?;
     tell(Step::Listening(SocketAddr::new(own, options.port)));
-    let mut stream = listener
+    let stream = listener
         .accept(options.patience)?
         .ok_or(PingpongError::Silence { what: "a client", patience: options.patience })?;
+    answer_with(&ours, device, stream, options, tell)
+}
+
+/// Plays the server for a client that has connected to a listener of the caller's.
+pub fn answer(
+    device: &Device,
+    stream: Stream,
+    options: &Options,
+    tell: impl FnMut(Step),
+) -> Result<Report, PingpongError> {
+    answer_with(&exchange::Session::open(device, options)?, device, stream, options, tell)
+}
+
+fn answer_with(
+    ours: &exchange::Session<'_>,
+    device: &Device,
+    mut stream: Stream,
+    options: &Options,
+    mut tell: impl FnMut(Step),
+) -> Result<Report, PingpongError> {
     stream.set_timeout(options.patience);
     let client = stream.ends().map(|(_, peer)| peer.ip());
     let local = ours.side(own_address(device, options.gid_index, client)?);

@@ -89,7 +89,10 @@ impl DeviceConfig {
                 IpAddr::V6(gateway) => adapter.host.gateway_v6 = Some(*gateway),
             }
         }
-        Ok(Adapter::new(&adapter)?)
+        let mut adapter = Adapter::new(&adapter)?;
+        // Neighbours may remember another MAC for the addresses.
+        adapter.host.announce();
+        Ok(adapter)
     }
 }
 
@@ -97,6 +100,23 @@ impl DeviceConfig {
 pub struct Device {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// Stops a device, whoever is at work on it. The device itself stays with its owner.
+#[derive(Clone)]
+pub struct Stopper {
+    shared: Arc<Shared>,
+}
+
+impl Stopper {
+    /// Stops the device and waits, for so long at most, until its capture is whole. Everybody who waits for something of
+    /// the device is told [`DeviceError::Stopped`]. Whether the device has stopped.
+    pub fn stop(&self, patience: Duration) -> bool {
+        self.shared.lock().stop = true;
+        self.shared.waker.wake();
+        self.shared.changed.notify_all();
+        self.shared.wait_for_end(patience)
+    }
 }
 
 impl Device {
@@ -173,7 +193,13 @@ impl Device {
         node.port().manage_connections(config.seed)?;
         let recorder = config.record.map(|path| Recorder::create(&path, &[device.name()])).transpose()?;
         let shared = Arc::new(Shared {
-            state: Mutex::new(Inner { node, failure: None, stop: false, rule_counts: Counts::default() }),
+            state: Mutex::new(Inner {
+                node,
+                failure: None,
+                stop: false,
+                has_ended: false,
+                rule_counts: Counts::default(),
+            }),
             changed: Condvar::new(),
             waker: poller.waker(),
         });
@@ -246,6 +272,11 @@ impl Device {
     /// Opens a TCP connection from this host and waits until it stands.
     pub fn connect(&self, peer: SocketAddr, timeout: Option<Duration>) -> Result<Stream, DeviceError> {
         Stream::connect(&self.shared, peer, timeout)
+    }
+
+    /// A handle that stops the device from another thread, in answer to a signal, say.
+    pub fn stopper(&self) -> Stopper {
+        Stopper { shared: Arc::clone(&self.shared) }
     }
 
     /// Stops the device and ends its capture. Errors that nobody has been told of come out here.

@@ -27,7 +27,9 @@ struct End<'a>(&'a Shared);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
-        self.0.lock().stop = true;
+        let mut inner = self.0.lock();
+        (inner.stop, inner.has_ended) = (true, true);
+        drop(inner);
         self.0.changed.notify_all();
     }
 }

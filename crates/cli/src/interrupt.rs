@@ -1,0 +1,59 @@
+//! Ctrl-C and SIGTERM: whoever is at work on a device finds it stopped, so that the program comes to its end with all it
+//! has to say and a whole capture.
+//!
+//! A second signal ends the program at once.
+
+use std::process::exit;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rdmalab_device::Device;
+use signal_hook::consts::TERM_SIGNALS;
+use signal_hook::flag;
+
+use crate::outcome::{Error, Result, tell};
+
+/// How often the flag is looked at: soon enough for somebody at a keyboard.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long a capture may take to become whole.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a program whose device has stopped may take to notice; it may wait for something of the kernel's.
+const NOTICE: Duration = Duration::from_secs(1);
+/// What shells give a program that Ctrl-C has ended.
+const INTERRUPTED: i32 = 130;
+
+/// A flag that the first signal sets. The second one ends the program.
+pub fn asked() -> Result<Arc<AtomicBool>> {
+    let asked = Arc::new(AtomicBool::new(false));
+    for &signal in TERM_SIGNALS {
+        // In this order: a signal finds the flag as the one before has left it.
+        flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&asked))
+            .and_then(|_| flag::register(signal, Arc::clone(&asked)))
+            .map_err(|error| Error::failed(format_args!("cannot wait for signals: {error}")))?;
+    }
+    Ok(asked)
+}
+
+/// Stops a device at the first signal. A program that is still there a moment later, since it waits for something that is
+/// not the device's, is ended then: its capture is whole. The flag says whether there was a signal.
+pub fn stops(device: &Device) -> Result<Arc<AtomicBool>> {
+    let asked = asked()?;
+    let (flag, stopper) = (Arc::clone(&asked), device.stopper());
+    let watch = move || {
+        while !flag.load(Ordering::Relaxed) {
+            std::thread::sleep(LOOK);
+        }
+        if !stopper.stop(PATIENCE) {
+            tell("rdmalab: the device does not stop: the capture may not be whole");
+        }
+        std::thread::sleep(NOTICE);
+        exit(INTERRUPTED);
+    };
+    // It goes with the program.
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(watch)
+        .map_err(|error| Error::failed(format_args!("cannot wait for signals: {error}")))?;
+    Ok(asked)
+}

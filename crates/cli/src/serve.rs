@@ -1,0 +1,183 @@
+//! `rdmalab serve`: a host that stays up and serves the clients of the test programs.
+
+mod bulletin;
+mod counters;
+mod table;
+
+use std::net::IpAddr;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rdmalab_device::{Device, PathMtu};
+use rdmalab_programs::serve::{self, Happening, Ledger, Services};
+use rdmalab_programs::{pingpong, rping, ucmatose, udaddy};
+use rdmalab_sim::Seed;
+
+use crate::interrupt;
+use crate::link::{LinkOptions, Opened};
+use crate::outcome::{Error, Outcome, Result, print};
+use crate::rping::listening;
+use bulletin::Bulletin;
+use table::Table;
+
+/// How often a flag is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Stays up and serves any number of clients of rping, ucmatose, cmtime, udaddy and ibv_rc_pingpong at once, until Ctrl-C.
+/// On a terminal a table shows who is there and what goes on; elsewhere it is told now and then
+#[derive(clap::Args)]
+#[command(disable_version_flag = true)]
+pub struct Options {
+    #[command(flatten)]
+    link: LinkOptions,
+
+    /// RDMA-CM port for clients of rping; 0 for none
+    #[arg(long, value_name = "PORT", default_value_t = rping::DEFAULT_PORT)]
+    rping_port: u16,
+
+    /// RDMA-CM port for clients of ucmatose and cmtime; 0 for none
+    #[arg(long, value_name = "PORT", default_value_t = ucmatose::DEFAULT_PORT)]
+    ucmatose_port: u16,
+
+    /// RDMA-CM port (UDP) for clients of udaddy; 0 for none
+    #[arg(long, value_name = "PORT", default_value_t = udaddy::DEFAULT_PORT)]
+    udaddy_port: u16,
+
+    /// TCP port for clients of ibv_rc_pingpong; 0 for none
+    #[arg(long, value_name = "PORT", default_value_t = pingpong::DEFAULT_PORT)]
+    pingpong_port: u16,
+
+    /// Messages that clients of ucmatose were told of
+    #[arg(short = 'C', value_name = "COUNT", default_value_t = 10)]
+    messages: u32,
+
+    /// Bytes of each
+    #[arg(short = 'S', value_name = "SIZE", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1 << 23))]
+    size: u32,
+
+    /// Bytes of a message of ibv_rc_pingpong
+    #[arg(long, value_name = "SIZE", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(..=1 << 24))]
+    pingpong_size: u32,
+
+    /// Rounds of ibv_rc_pingpong
+    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
+    pingpong_rounds: u32,
+
+    /// Clients of a program at once; more are refused
+    #[arg(long, value_name = "COUNT", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=16_384))]
+    most_clients: u32,
+
+    /// Let a client go that does nothing for so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    idle: u64,
+
+    /// Where standard output is no terminal: tell what has been done every so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    every: u64,
+}
+
+/// Serves.
+pub fn run(options: &Options) -> Result<Outcome> {
+    let Opened { device, seed, link } = options.link.open()?;
+    let stop = interrupt::asked()?;
+    let services = options.services(&device, seed);
+    let outcome = work(options, &device, &link, &services, &stop);
+    let counters = device.counters();
+    let closed = device.close();
+    for line in counters::lines(&counters) {
+        print(line)?;
+    }
+    outcome?;
+    closed.map_err(Error::failed)?;
+    Ok(Outcome::Fine)
+}
+
+fn work(
+    options: &Options,
+    device: &Device,
+    link: &str,
+    services: &Services,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let ledger = Ledger::new();
+    let bulletin = Mutex::new(Bulletin::default());
+    let lock = || bulletin.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut table = Table::new();
+    std::thread::scope(|scope| {
+        let served = scope.spawn(|| {
+            let outcome = serve::run(device, services, &ledger, stop, &|happening| match happening {
+                // A line that cannot be printed is missed by nobody: the table will fail, too.
+                Happening::Listening => drop(print(banner(device, link, services).join("\n"))),
+                happening => lock().tell(happening),
+            });
+            // If the device failed, there is nothing left to show.
+            stop.store(true, Ordering::Relaxed);
+            outcome
+        });
+        let every = if table.is_live() { Duration::from_secs(1) } else { Duration::from_secs(options.every) };
+        let mut shown = Ok(());
+        let mut next = Instant::now() + every;
+        while !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(LOOK);
+            if Instant::now() >= next && shown.is_ok() {
+                next = Instant::now() + every;
+                let news = lock().take();
+                shown = table.show(&ledger, &device.counters(), news);
+            }
+        }
+        let served = served.join().unwrap_or(Ok(()));
+        if shown.is_ok() {
+            let news = lock().take();
+            shown = table.last(&ledger, news);
+        }
+        served.map_err(Error::failed)?;
+        shown
+    })
+}
+
+/// What is served where.
+fn banner(device: &Device, link: &str, services: &Services) -> Vec<String> {
+    let addresses: Vec<String> = device.gids().iter().map(IpAddr::to_string).collect();
+    let mut lines = vec![format!("serving on {link}: {}", addresses.join(", "))];
+    for (name, at) in
+        [("rping", &services.rping), ("ucmatose", &services.ucmatose), ("udaddy", &services.udaddy)]
+    {
+        if let Some(at) = at.first() {
+            lines.push(format!("  {name:<9} rdma_cm port {}", at.port()));
+        }
+    }
+    if let Some(pingpong) = &services.pingpong {
+        lines.push(format!("  {:<9} TCP port {}", "pingpong", pingpong.port));
+    }
+    lines.push("listening, until Ctrl-C".to_owned());
+    lines
+}
+
+impl Options {
+    fn services(&self, device: &Device, seed: u64) -> Services {
+        let at = |port: u16| if port == 0 { Vec::new() } else { listening(device, None, port) };
+        let most = device.max_mtu();
+        let pingpong = pingpong::Options {
+            size: self.pingpong_size,
+            rounds: self.pingpong_rounds,
+            port: self.pingpong_port,
+            mtu: if most.bytes() < PathMtu::M1024.bytes() { most } else { PathMtu::M1024 },
+            first_psn: Seed::new(seed).branch(1).random().below(1 << 24) as u32,
+            patience: Some(Duration::from_secs(30)),
+            ..pingpong::Options::default()
+        };
+        Services {
+            rping: at(self.rping_port),
+            ucmatose: at(self.ucmatose_port),
+            udaddy: at(self.udaddy_port),
+            messages: self.messages,
+            size: self.size,
+            pingpong: (self.pingpong_port != 0).then_some(pingpong),
+            most_clients: self.most_clients as usize,
+            idle: Duration::from_secs(self.idle),
+            ..Services::none()
+        }
+    }
+}

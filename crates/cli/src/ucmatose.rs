@@ -1,0 +1,98 @@
+//! `rdmalab ucmatose` and `rdmalab udaddy`: the clients of these programs. `rdmalab serve` is the server of both.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rdmalab_device::Device;
+use rdmalab_programs::{ConnectError, Report, ucmatose, udaddy};
+
+use crate::interrupt;
+use crate::link::{LinkOptions, Opened};
+use crate::outcome::{Error, Outcome, Result, print};
+
+/// What both take.
+#[derive(clap::Args)]
+#[command(disable_version_flag = true)]
+pub struct Options {
+    /// The server's address
+    #[arg(short = 's', value_name = "SERVER")]
+    server: IpAddr,
+
+    /// From which of our addresses to call
+    #[arg(short = 'b', value_name = "ADDRESS")]
+    source: Option<IpAddr>,
+
+    #[command(flatten)]
+    link: LinkOptions,
+
+    /// How many connections, or datagram services
+    #[arg(short = 'c', value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=50_000))]
+    connections: u32,
+
+    /// Messages over each; the server must be told alike
+    #[arg(short = 'C', value_name = "COUNT", default_value_t = 10)]
+    messages: u32,
+
+    /// Bytes of a message; the server must be told alike
+    #[arg(short = 'S', value_name = "SIZE", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1 << 23))]
+    size: u32,
+
+    /// The server's RDMA-CM port [default: 7471 for ucmatose, 7174 for udaddy]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+
+    /// Give up when the peer is silent for so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    wait: u64,
+}
+
+/// Makes connections, and plays the messages of each.
+pub fn run(options: &Options) -> Result<Outcome> {
+    play(options, |device| {
+        let server = SocketAddr::new(options.server, options.port.unwrap_or(ucmatose::DEFAULT_PORT));
+        let game = ucmatose::Options {
+            source: options.source,
+            connections: options.connections,
+            messages: options.messages,
+            size: options.size,
+            patience: Some(Duration::from_secs(options.wait)),
+            ..ucmatose::Options::new(server)
+        };
+        ucmatose::connect(device, &game)
+    })
+}
+
+/// Asks for datagram services, and plays the datagrams of each.
+pub fn run_udaddy(options: &Options) -> Result<Outcome> {
+    play(options, |device| {
+        let server = SocketAddr::new(options.server, options.port.unwrap_or(udaddy::DEFAULT_PORT));
+        let game = udaddy::Options {
+            source: options.source,
+            connections: options.connections,
+            messages: options.messages,
+            size: options.size,
+            patience: Some(Duration::from_secs(options.wait)),
+            ..udaddy::Options::new(server)
+        };
+        udaddy::connect(device, &game)
+    })
+}
+
+fn play(
+    options: &Options,
+    game: impl FnOnce(&Device) -> std::result::Result<Report, ConnectError>,
+) -> Result<Outcome> {
+    options.link.check_peer(options.server)?;
+    let Opened { device, .. } = options.link.open()?;
+    let stop = interrupt::stops(&device)?;
+    let report = game(&device);
+    let closed = device.close();
+    match report {
+        Err(_) if stop.load(Ordering::Relaxed) => print("interrupted")?,
+        Err(error @ ConnectError::Options(_)) => return Err(Error::usage(error)),
+        report => print(report.map_err(Error::failed)?)?,
+    }
+    closed.map_err(Error::failed)?;
+    Ok(Outcome::Fine)
+}

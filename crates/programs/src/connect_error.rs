@@ -1,0 +1,111 @@
+//! Why a program that connects by address and port (rping, ucmatose, udaddy) ended early.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use rdmalab_device::{
+    CompletionStatus, DeviceError, DisconnectCause, ModifyError, PostError, RejReason, SidrStatus,
+};
+
+/// Why an exchange could not be begun or finished.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The device.
+    #[error("{0}")]
+    Device(#[from] DeviceError),
+    /// A request was not taken.
+    #[error("cannot post a request: {0}")]
+    Post(#[from] PostError),
+    /// The queue pair could not be brought into a state.
+    #[error("cannot connect the queue pair: {0}")]
+    Modify(#[from] ModifyError),
+    /// The peer refused.
+    #[error("{peer} refused the connection: {reason}")]
+    Rejected {
+        /// Who.
+        peer: SocketAddr,
+        /// Why.
+        reason: RejReason,
+    },
+    /// The peer refused to say where its datagram service is.
+    #[error("{peer} has no such datagram service for us: {status}")]
+    NoService {
+        /// Who.
+        peer: SocketAddr,
+        /// Why.
+        status: SidrStatus,
+    },
+    /// The peer does not answer, or answered something that leads to no connection.
+    #[error("no connection to {0}: it does not answer, or gives up")]
+    Unreachable(SocketAddr),
+    /// The peer ended the connection early.
+    #[error("the connection ended after {done} of {of} messages: {cause:?}")]
+    Disconnected {
+        /// Messages done.
+        done: u64,
+        /// Messages that were to be.
+        of: u64,
+        /// Who ended it.
+        cause: DisconnectCause,
+    },
+    /// The peer did not do its part.
+    #[error("{what} did not come within {} s", patience.as_secs())]
+    Silence {
+        /// What was waited for.
+        what: &'static str,
+        /// How long.
+        patience: Duration,
+    },
+    /// A request failed.
+    #[error("message {message}: the {request} failed with {status}")]
+    Failed {
+        /// Messages done before.
+        message: u64,
+        /// What failed.
+        request: &'static str,
+        /// How.
+        status: CompletionStatus,
+    },
+    /// A message had another length.
+    #[error("message {message}: {found} bytes came, {expected} were expected")]
+    Length {
+        /// Messages done before.
+        message: u64,
+        /// Bytes that came.
+        found: u32,
+        /// Bytes expected.
+        expected: u32,
+    },
+    /// The data is not what it must be.
+    #[error("message {message}: byte {offset} is {found:#04x}, {expected:#04x} was expected")]
+    Data {
+        /// Messages done before.
+        message: u64,
+        /// The first wrong byte.
+        offset: usize,
+        /// What is there.
+        found: u8,
+        /// What should be.
+        expected: u8,
+    },
+    /// The peer does something that the program never does.
+    #[error("the peer does not speak {program}: {what}")]
+    Foreign {
+        /// What we speak.
+        program: &'static str,
+        /// What it did.
+        what: &'static str,
+    },
+    /// Datagrams were lost, which is no fault of anybody's.
+    #[error("{missing} of {of} datagrams did not come back")]
+    Lost {
+        /// How many are missing.
+        missing: u64,
+        /// Of how many.
+        of: u64,
+    },
+    /// The options make no sense.
+    #[error("{0}")]
+    Options(&'static str),
+}

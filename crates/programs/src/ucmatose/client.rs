@@ -1,0 +1,193 @@
+//! The client: all connections first, then the messages of one after the other.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use rdmalab_device::{
+    Access, Capabilities, ChannelEvent, CmEventKind, CmId, CompletionKind, CompletionQueue, CompletionStatus,
+    ConnectionParameters, Device, DisconnectCause, EventChannel, Identifier, MemoryRegion, Operation,
+    PortSpace, ProtectionDomain, QueuePair, QueuePairOptions, QueuePairType, ReceiveRequest, SendFlags,
+    SendRequest,
+};
+
+use super::{Options, WINDOW};
+use crate::calling::{next_event, refusal, way};
+use crate::connect_error::ConnectError;
+use crate::report::Report;
+
+/// Calls that are under way at once: more than a real server's backlog would only be repeated.
+const CALLS: usize = 128;
+
+struct Connection {
+    identifier: Identifier,
+    // Dropped in this order: the queue pair before what it uses.
+    queue_pair: QueuePair,
+    completions: CompletionQueue,
+}
+
+struct Client<'a> {
+    device: &'a Device,
+    options: &'a Options,
+    channel: EventChannel,
+    /// The connections that have ended, and who ended them.
+    ended: RefCell<BTreeMap<CmId, DisconnectCause>>,
+    memory: MemoryRegion,
+    domain: ProtectionDomain,
+}
+
+/// Calls a server, plays all messages, and waits until the server has ended all connections.
+pub fn connect(device: &Device, options: &Options) -> Result<Report, ConnectError> {
+    let channel = device.event_channel()?;
+    let domain = device.protection_domain()?;
+    let memory = domain.register(options.size as usize, Access::LOCAL_WRITE)?;
+    let client = Client { device, options, channel, ended: RefCell::default(), memory, domain };
+    let begun = Instant::now();
+    let mut connections = BTreeMap::new();
+    client.call(&mut connections)?;
+    let connecting = begun.elapsed();
+    let begun = Instant::now();
+    if options.messages > 0 {
+        for connection in connections.values() {
+            client.exchange(connection)?;
+        }
+    }
+    let time = begun.elapsed();
+    while client.ended.borrow().len() < options.connections as usize {
+        let event = next_event(&client.channel, options.patience, "the end of a connection")?;
+        client.note(&event);
+    }
+    let connected = u64::from(options.connections);
+    let messages = connected * u64::from(options.messages);
+    Ok(Report { connections: connected, messages, size: options.size, connecting, time })
+}
+
+impl Client<'_> {
+    /// Makes all connections. Some may have ended again already when the last one stands.
+    fn call(&self, connections: &mut BTreeMap<CmId, Connection>) -> Result<(), ConnectError> {
+        let wanted = self.options.connections as usize;
+        let (mut called, mut standing) = (0, 0);
+        while standing < wanted {
+            while called < wanted && called - standing < CALLS {
+                let connection = self.open()?;
+                connection
+                    .identifier
+                    .connect(&ConnectionParameters { retry_count: 5, ..ConnectionParameters::default() })?;
+                connections.insert(connection.identifier.id(), connection);
+                called += 1;
+            }
+            let event = next_event(&self.channel, self.options.patience, "an answer to a call")?;
+            self.note(&event);
+            match &event.kind {
+                CmEventKind::Established { .. } => standing += 1,
+                kind => {
+                    if let Some(error) = refusal(kind, self.options.server) {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&self) -> Result<Connection, ConnectError> {
+        let Options { source, server, messages, .. } = *self.options;
+        let identifier = way(&self.channel, PortSpace::Tcp, source, server)?;
+        let window = messages.clamp(1, WINDOW);
+        let completions = self.device.completion_queue(2 * window)?;
+        let capabilities = Capabilities {
+            max_send_requests: window,
+            max_receive_requests: window,
+            max_send_elements: 1,
+            max_receive_elements: 1,
+            max_inline: 0,
+        };
+        let usual = QueuePairOptions::new(QueuePairType::Rc, &completions);
+        let queue_pair = identifier.queue_pair(&self.domain, &QueuePairOptions { capabilities, ..usual })?;
+        let connection = Connection { identifier, queue_pair, completions };
+        for _ in 0..messages.min(WINDOW) {
+            self.receive(&connection)?;
+        }
+        Ok(connection)
+    }
+
+    fn receive(&self, connection: &Connection) -> Result<(), ConnectError> {
+        let elements = [self.memory.element(0, self.options.size)];
+        connection.queue_pair.post_receive(&ReceiveRequest { id: 0, elements: &elements })?;
+        Ok(())
+    }
+
+    /// The messages of one connection: the server's, then as many back.
+    fn exchange(&self, connection: &Connection) -> Result<(), ConnectError> {
+        let Options { messages, size, .. } = *self.options;
+        let (mut posted, mut received) = (messages.min(WINDOW), 0);
+        while received < messages {
+            let completion = self.completion(connection, received, CompletionKind::Receive)?;
+            if completion != size {
+                let (message, found, expected) = (received.into(), completion, size);
+                return Err(ConnectError::Length { message, found, expected });
+            }
+            received += 1;
+            if posted < messages {
+                self.receive(connection)?;
+                posted += 1;
+            }
+        }
+        let (mut posted, mut sent) = (0, 0);
+        while sent < messages {
+            while posted < messages && posted - sent < WINDOW {
+                connection.queue_pair.post_send(&SendRequest {
+                    id: 1,
+                    operation: Operation::Send,
+                    elements: &[self.memory.element(0, size)],
+                    flags: SendFlags::SIGNALED,
+                    ..SendRequest::default()
+                })?;
+                posted += 1;
+            }
+            self.completion(connection, sent, CompletionKind::Send)?;
+            sent += 1;
+        }
+        Ok(())
+    }
+
+    /// Waits for a completion of this kind, and gives its length.
+    fn completion(
+        &self,
+        connection: &Connection,
+        done: u32,
+        expected: CompletionKind,
+    ) -> Result<u32, ConnectError> {
+        let patience = self.options.patience;
+        let what = if expected == CompletionKind::Receive { "a message" } else { "an acknowledgement" };
+        let silence = ConnectError::Silence { what, patience: patience.unwrap_or(Duration::MAX) };
+        let completion = connection.completions.wait(patience)?.ok_or(silence)?;
+        if completion.status == CompletionStatus::Success && completion.kind == expected {
+            return Ok(completion.length);
+        }
+        let (done, of) = (u64::from(done), u64::from(self.options.messages));
+        match self.cause_of_end(connection) {
+            // A server ends a connection when it has all that we sent, and its last acknowledgement may be lost.
+            Some(DisconnectCause::Peer | DisconnectCause::Both) if expected == CompletionKind::Send => Ok(0),
+            Some(cause) => Err(ConnectError::Disconnected { done, of, cause }),
+            None => Err(ConnectError::Failed { message: done, request: what, status: completion.status }),
+        }
+    }
+
+    fn note(&self, event: &ChannelEvent) {
+        if let CmEventKind::Disconnected(cause) = event.kind {
+            self.ended.borrow_mut().insert(event.id, cause);
+        }
+    }
+
+    /// Who ended a connection whose queue pair has just failed, if that is known within a moment.
+    fn cause_of_end(&self, connection: &Connection) -> Option<DisconnectCause> {
+        const MOMENT: Duration = Duration::from_millis(50);
+        loop {
+            if let Some(&cause) = self.ended.borrow().get(&connection.identifier.id()) {
+                return Some(cause);
+            }
+            self.note(&self.channel.wait(Some(MOMENT)).ok()??);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! rping, ucmatose and udaddy against a host that serves, over a cable in memory.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rdmalab_device::{
+    Capabilities, CmEventKind, ConnectionParameters, Device, DeviceConfig, HostAddress, Operation, PortSpace,
+    QueuePairOptions, QueuePairType, RejReason, SendRequest,
+};
+use rdmalab_programs::serve::{self, Count, Ledger, Program, Services};
+use rdmalab_programs::{ConnectError, rping, ucmatose, udaddy};
+use rdmalab_sim::rule::lose;
+use rdmalab_sim::{Probability, RuleSet, Seed};
+
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Two devices, a server first. Each loses so much of what it sends.
+fn devices(loss: f64) -> (Device, Device) {
+    let config = |number: u8| {
+        let v6 = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, number.into());
+        let addresses =
+            vec![HostAddress::new([10, 0, 0, number].into(), 24), HostAddress::new(v6.into(), 64)];
+        let rules = (loss > 0.0).then(|| {
+            let seed = Seed::new(number.into());
+            RuleSet::new(seed).with(lose(Probability::new(loss).unwrap()))
+        });
+        DeviceConfig { rules, seed: number.into(), ..DeviceConfig::new(addresses) }
+    };
+    Device::pair(config(1), config(2)).unwrap()
+}
+
+fn services() -> Services {
+    let at = |port| vec![SocketAddr::from(([0; 4], port)), SocketAddr::from(([0_u16; 8], port))];
+    Services {
+        rping: at(rping::DEFAULT_PORT),
+        ucmatose: at(ucmatose::DEFAULT_PORT),
+        udaddy: at(udaddy::DEFAULT_PORT),
+        ..Services::none()
+    }
+}
+
+/// Serves while `visit` lasts; the ledger, and what was said of those who failed.
+fn serve_while(server: &Device, services: &Services, visit: impl FnOnce(&Ledger)) -> (Ledger, Vec<String>) {
+    let (ledger, stop, said) = (Ledger::new(), AtomicBool::new(false), Mutex::new(Vec::new()));
+    let is_open = AtomicBool::new(false);
+    let tell = |happening: &serve::Happening<'_>| match happening {
+        serve::Happening::Listening => is_open.store(true, Ordering::Relaxed),
+        serve::Happening::Gone(_, _, Some(failure)) => said.lock().unwrap().push(failure.to_string()),
+        serve::Happening::Refused(_, _, why) => said.lock().unwrap().push((*why).to_owned()),
+        _ => {}
+    };
+    std::thread::scope(|scope| {
+        let serving = scope.spawn(|| serve::run(server, services, &ledger, &stop, &tell));
+        // After a panic, too, the host is to come to its end.
+        let end = StopAtEnd(&stop);
+        wait_until(|| is_open.load(Ordering::Relaxed));
+        visit(&ledger);
+        drop(end);
+        serving.join().unwrap().unwrap();
+    });
+    (ledger, said.into_inner().unwrap())
+}
+
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[track_caller]
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < LIMIT, "it does not come about");
+        std::thread::yield_now();
+    }
+}
+
+fn ping(server: impl Into<IpAddr>, count: u64, size: u32) -> rping::Options {
+    rping::Options {
+        count: Some(count),
+        size,
+        validate: true,
+        ..rping::Options::new(SocketAddr::new(server.into(), rping::DEFAULT_PORT))
+    }
+}
+
+#[test]
+fn pings_of_all_sizes_come_back_whole_over_both_families() {
+    let (server, client) = devices(0.0);
+    let (ledger, said) = serve_while(&server, &services(), |_| {
+        for address in [IpAddr::from(SERVER), SERVER_V6.into()] {
+            for size in [23, 100, 4097, 65536] {
+                let mut seen = 0;
+                let game = ping(address, 5, size);
+                let report = rping::connect(&client, &game, |text| {
+                    assert!(text.starts_with(&format!("rdma-ping-{seen}: ")), "{text}");
+                    seen += 1;
+                });
+                assert_eq!((report.unwrap().messages, seen), (5, 5));
+            }
+        }
+    });
+    let expected =
+        Count { served: 8, messages: 40, bytes: 10 * 2 * (23 + 100 + 4097 + 65536), ..Count::default() };
+    wait_until(|| ledger.total(Program::Rping).now == 0);
+    assert_eq!((ledger.total(Program::Rping), said), (expected, vec![]));
+}
+
+#[test]
+fn all_programs_come_to_their_end_whatever_the_link_loses() {
+    let (server, client) = devices(0.03);
+    let (_, said) = serve_while(&server, &services(), |_| {
+        rping::connect(&client, &ping(SERVER, 20, 9000), |_| ()).unwrap();
+        let game = ucmatose::Options {
+            connections: 4,
+            ..ucmatose::Options::new((SERVER, ucmatose::DEFAULT_PORT).into())
+        };
+        ucmatose::connect(&client, &game).unwrap();
+    });
+    assert_eq!(said, Vec::<String>::new());
+}
+
+#[test]
+fn many_connections_and_services_are_served_at_once() {
+    let (server, client) = devices(0.0);
+    let (ledger, said) = serve_while(&server, &services(), |_| {
+        let game = ucmatose::Options {
+            connections: 64,
+            ..ucmatose::Options::new((SERVER, ucmatose::DEFAULT_PORT).into())
+        };
+        let report = ucmatose::connect(&client, &game).unwrap();
+        assert_eq!((report.connections, report.messages), (64, 640));
+        let game = udaddy::Options {
+            connections: 3,
+            messages: 20,
+            size: 1001,
+            ..udaddy::Options::new((SERVER_V6, udaddy::DEFAULT_PORT).into())
+        };
+        assert_eq!(udaddy::connect(&client, &game).unwrap().messages, 60);
+    });
+    let Count { served, refused, failed, messages, .. } = ledger.total(Program::Ucmatose);
+    assert_eq!((served, refused, failed, messages), (64, 0, 0, 640), "{said:?}");
+    assert_eq!(ledger.total(Program::Udaddy).messages, 60, "{said:?}");
+}
+
+#[test]
+fn connections_are_made_and_ended_by_the_thousand() {
+    let (server, client) = devices(0.0);
+    let services = Services { messages: 0, ..services() };
+    let (ledger, said) = serve_while(&server, &services, |ledger| {
+        let game = ucmatose::Options {
+            connections: 1000,
+            messages: 0,
+            ..ucmatose::Options::new((SERVER, ucmatose::DEFAULT_PORT).into())
+        };
+        ucmatose::connect(&client, &game).unwrap();
+        wait_until(|| ledger.total(Program::Ucmatose).now == 0);
+    });
+    let expected = Count { served: 1000, ..Count::default() };
+    assert_eq!((ledger.total(Program::Ucmatose), said), (expected, vec![]));
+}
+
+#[test]
+fn who_comes_beyond_the_limit_is_refused_until_another_goes() {
+    let (server, client) = devices(0.0);
+    let services = Services { most_clients: 1, ..services() };
+    let (ledger, said) = serve_while(&server, &services, |ledger| {
+        let mut was_refused = false;
+        let game = ping(SERVER, 3, 64);
+        rping::connect(&client, &game, |_| {
+            // While this one is there.
+            let second = rping::connect(&client, &ping(SERVER, 1, 64), |_| ());
+            was_refused |=
+                matches!(second, Err(ConnectError::Rejected { reason: RejReason::CONSUMER_REJECT, .. }));
+        })
+        .unwrap();
+        assert!(was_refused);
+        wait_until(|| ledger.total(Program::Rping).now == 0);
+        rping::connect(&client, &ping(SERVER, 1, 64), |_| ()).unwrap();
+    });
+    let Count { served, refused, failed, .. } = ledger.total(Program::Rping);
+    assert_eq!((served, refused, failed), (2, 3, 0), "{said:?}");
+}
+
+/// A connection whose application says this, and then nothing any more.
+fn stranger(client: &Device, says: &[u8]) {
+    let channel = client.event_channel().unwrap();
+    let identifier = channel.identifier(PortSpace::Tcp).unwrap();
+    identifier.resolve_address(None, (SERVER, rping::DEFAULT_PORT).into()).unwrap();
+    identifier.resolve_route().unwrap();
+    let domain = client.protection_domain().unwrap();
+    let completions = client.completion_queue(8).unwrap();
+    let capabilities = Capabilities { max_inline: 64, ..Capabilities::default() };
+    let usual = QueuePairOptions::new(QueuePairType::Rc, &completions);
+    let queue_pair = identifier.queue_pair(&domain, &QueuePairOptions { capabilities, ..usual }).unwrap();
+    identifier.connect(&ConnectionParameters::default()).unwrap();
+    loop {
+        let event = channel.wait(Some(LIMIT)).unwrap().expect("something happens");
+        match event.kind {
+            CmEventKind::Established { .. } if says.is_empty() => {}
+            CmEventKind::Established { .. } => {
+                let send =
+                    SendRequest { operation: Operation::Send, inline: Some(says), ..SendRequest::default() };
+                queue_pair.post_send(&send).unwrap();
+            }
+            CmEventKind::AddressResolved | CmEventKind::RouteResolved => {}
+            CmEventKind::Disconnected(_) => return,
+            kind => panic!("{kind:?}"),
+        }
+    }
+}
+
+#[test]
+fn who_does_not_speak_rping_or_says_nothing_is_let_go_and_others_go_on() {
+    let (server, client) = devices(0.0);
+    let services = Services { idle: Duration::from_millis(1500), ..services() };
+    let too_long = [[0; 12].as_slice(), &[1, 0, 0, 0]].concat();
+    let no_such_key = [[0; 12].as_slice(), &[0, 0, 0, 64]].concat();
+    let (ledger, said) = serve_while(&server, &services, |_| {
+        let mut begun = false;
+        let game = ping(SERVER, 2, 64);
+        rping::connect(&client, &game, |_| {
+            if !begun {
+                begun = true;
+                for says in [b"hello".as_slice(), &too_long, &no_such_key, b"a message that has no room"] {
+                    stranger(&client, says);
+                }
+            }
+        })
+        .unwrap();
+        stranger(&client, b"");
+    });
+    let Count { now, served, failed, .. } = ledger.total(Program::Rping);
+    assert_eq!((now, served, failed), (0, 6, 5), "{said:?}");
+    for (word, said) in
+        ["5 bytes came", "1 to 65536 bytes", "REM_ACCESS", "LEN_ERR", "next message"].iter().zip(&said)
+    {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+}
+
+#[test]
+fn a_server_of_nothing_refuses_everybody() {
+    let (server, client) = devices(0.0);
+    serve_while(&server, &Services::none(), |_| {
+        let refused = rping::connect(&client, &ping(SERVER, 1, 64), |_| ());
+        assert!(
+            matches!(refused, Err(ConnectError::Rejected { reason: RejReason::INVALID_SERVICE_ID, .. })),
+            "{refused:?}"
+        );
+        let game = udaddy::Options::new((SERVER, udaddy::DEFAULT_PORT).into());
+        assert!(matches!(udaddy::connect(&client, &game), Err(ConnectError::NoService { .. })));
+    });
+}

@@ -190,6 +190,17 @@ impl Oracle {
         self.flows[1 - side].pending.iter().any(|op| op.through == Some(door))
     }
 
+    /// A message of the peer will shut a door on which a side's own work waits: who is first cannot be told.
+    pub fn doubt_work(&mut self, side: usize, door: DoorKind) {
+        for op in &mut self.flows[side].pending {
+            if op.what == What::Open(door) || op.what == What::Close(door) {
+                let shut =
+                    (op.what == What::Close(door)).then_some(CompletionStatus::LocalQueuePairOperationError);
+                op.doubts.extend(op.poison.take().or(shut));
+            }
+        }
+    }
+
     /// A door of a side changes while it is in use: what goes through it may fail.
     pub fn doubt_door(&mut self, side: usize, door: DoorKind) {
         self.excuses += u32::from(self.is_passing(side, door));

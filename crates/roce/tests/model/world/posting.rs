@@ -46,6 +46,7 @@ impl World {
             self.judge_change(known, can, true, refusal, &mut poison, &mut doubts);
             if known.is_none() {
                 self.oracle.doors.doubt(1 - side, door);
+                self.oracle.doubt_work(1 - side, door);
             }
             // Not in front of a READ through the door that is still being answered.
             work.fence = true;

@@ -62,14 +62,15 @@ pub(crate) enum Progress {
 }
 
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Assembly {
-    pub(crate) receives: Receives,
     message: Option<Message>,
+    pub(crate) receives: Receives,
 }
 
 impl Assembly {
     pub(crate) fn new(receives: Receives) -> Self {
-        Self { receives, message: None }
+        Self { message: None, receives }
     }
 
     pub(crate) fn is_in_message(&self) -> bool {

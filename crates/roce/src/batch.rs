@@ -55,7 +55,7 @@ impl Batch {
     }
 
     /// The packets from their IP headers on.
-    pub fn packets(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn packets(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.packets.iter().filter_map(|range| self.buffer.get(range.clone()))
     }
 

@@ -56,6 +56,19 @@ impl EndpointConfig {
     }
 }
 
+impl EndpointConfig {
+    /// The window that counts: a requester that may send nothing would never get on.
+    pub(crate) fn effective_window(&self) -> u32 {
+        self.window.max(1)
+    }
+
+    /// Packets after which an acknowledgement is asked for, at the latest when the window is full.
+    pub(crate) fn ack_interval(&self) -> u32 {
+        let window = self.effective_window();
+        self.profile.ack_interval.unwrap_or(window.div_ceil(2)).clamp(1, window)
+    }
+}
+
 /// What a queue pair is made with (`ibv_qp_init_attr`).
 #[derive(Clone, Copy, Debug)]
 pub struct QueuePairConfig {

@@ -33,8 +33,8 @@ const MAX_EVENTS: usize = 1024;
 /// [`poll`](Self::poll); `timers` hold for each queue pair the time that its `next_timeout` says.
 #[derive(Debug)]
 pub struct Endpoint {
-    queue_pairs: Table<QueuePair>,
-    ready: VecDeque<u32>,
+    pub(crate) queue_pairs: Table<QueuePair>,
+    pub(crate) ready: VecDeque<u32>,
     timers: TimerHeap,
     groups: Groups,
     port: Port,
@@ -215,7 +215,7 @@ impl Endpoint {
         request: &ReceiveRequest<'_>,
     ) -> Result<(), PostError> {
         let queue_pair = self.queue_pairs.get_mut(number.value()).ok_or(PostError::NoSuchQueue)?;
-        queue_pair.post_receive(context, request)?;
+        queue_pair.post_receive(context, request, &self.port.config)?;
         self.settle(number);
         self.notice_overruns(context);
         Ok(())
@@ -259,12 +259,9 @@ impl Endpoint {
             (Err(error), Some(row)) if row.is_request && error.is_payload_length() => Err(Discard::Malformed),
             _ => return Err(Discard::Malformed),
         };
-        let is_addressed = match &settings.path {
-            Some(path) => path.destination == datagram.source && path.source == datagram.destination,
-            None => {
-                settings.kind == QueuePairType::Ud
-                    && self.port.config.addresses.contains(&datagram.destination)
-            }
+        let is_addressed = match settings.kind {
+            QueuePairType::Ud => self.port.config.addresses.contains(&datagram.destination),
+            _ => queue_pair.is_from_peer(datagram),
         };
         if !is_addressed {
             return Err(Discard::Address);
@@ -327,7 +324,7 @@ impl Endpoint {
             if deadline > now {
                 break;
             }
-            if let Some(queue_pair) = self.queue_pairs.at(index as usize) {
+            if let Some(queue_pair) = self.queue_pairs.at_mut(index as usize) {
                 queue_pair.handle_timeout(context, now, &mut self.port);
             }
             self.settle_at(index);
@@ -342,9 +339,14 @@ impl Endpoint {
 
     /// Puts packets into the batch until it is full or there are no more. Queue pairs take turns.
     pub fn poll(&mut self, context: &mut Context, now: u64, batch: &mut Batch) {
+        let mut prepared = 0;
         while !batch.is_full() {
+            if prepared == 0 {
+                prepared = self.look_ahead_of_ready();
+            }
+            prepared = prepared.saturating_sub(1);
             let Some(index) = self.ready.pop_front() else { break };
-            if let Some(queue_pair) = self.queue_pairs.at(index as usize) {
+            if let Some(queue_pair) = self.queue_pairs.at_mut(index as usize) {
                 queue_pair.is_listed = false;
                 queue_pair.transmit(context, now, &mut self.port, batch);
             }
@@ -366,7 +368,7 @@ impl Endpoint {
     fn end_overrun(&mut self, context: &mut Context) {
         self.overruns = context.overruns();
         for index in 0..self.queue_pairs.places() {
-            let Some(queue_pair) = self.queue_pairs.at(index) else { continue };
+            let Some(queue_pair) = self.queue_pairs.at_mut(index) else { continue };
             if queue_pair.settings().has_overrun(context) {
                 queue_pair.end_by_overrun(context, &mut self.port);
                 self.settle_at(index as u32);
@@ -380,11 +382,11 @@ impl Endpoint {
         }
     }
 
-    /// Brings the list of those that may send and the timers in line with a queue pair that was touched.
+    /// Brings the list of those that may send and the timers in line with a queue pair that was prepared.
     fn settle_at(&mut self, index: u32) {
-        let Some(queue_pair) = self.queue_pairs.at(index as usize) else { return };
+        let Some(queue_pair) = self.queue_pairs.at_mut(index as usize) else { return };
         self.timers.set(index, queue_pair.next_timeout());
-        if !queue_pair.is_listed && queue_pair.may_send() {
+        if !queue_pair.is_listed && queue_pair.may_send(&self.port.config) {
             queue_pair.is_listed = true;
             self.ready.push_back(index);
         }

@@ -3,7 +3,7 @@
 use rdmalab_verbs::{CompletionStatus, Context, PostError, QueuePairType, ReceiveRequest, SendRequest};
 use rdmalab_wire::{Psn, Qpn};
 
-use crate::config::QueuePairConfig;
+use crate::config::{EndpointConfig, QueuePairConfig};
 use crate::datagram_receiver::DatagramReceiver;
 use crate::outlet::Outlet;
 use crate::queue_pair::{Owner, Settings};
@@ -39,9 +39,9 @@ impl SendHalf {
         }
     }
 
-    pub(crate) fn start(&mut self, psn: Psn, settings: &Settings) {
+    pub(crate) fn start(&mut self, psn: Psn, settings: &Settings, port: &EndpointConfig) {
         match self {
-            Self::Reliable(requester) => requester.start(psn, settings),
+            Self::Reliable(requester) => requester.start(psn, settings, port),
             Self::Unreliable(sender) => sender.start(psn),
             Self::None => {}
         }
@@ -80,11 +80,32 @@ impl SendHalf {
         }
     }
 
-    pub(crate) fn may_send(&self, settings: &Settings, starts: bool) -> bool {
+    /// Whether it has nothing to send, to await or to complete.
+    pub(crate) fn is_idle(&self) -> bool {
         match self {
-            Self::Reliable(requester) => requester.may_send(settings, starts),
+            Self::Reliable(requester) => requester.is_idle(),
+            Self::Unreliable(sender) => sender.is_idle(),
+            Self::None => true,
+        }
+    }
+
+    pub(crate) fn may_send(&self, settings: &Settings, port: &EndpointConfig, starts: bool) -> bool {
+        match self {
+            Self::Reliable(requester) => requester.may_send(settings, port, starts),
             Self::Unreliable(sender) => sender.may_send(starts),
             Self::None => false,
+        }
+    }
+
+    pub(crate) fn touch(&self) {
+        if let Self::Reliable(requester) = self {
+            requester.touch();
+        }
+    }
+
+    pub(crate) fn touch_queues(&self) {
+        if let Self::Reliable(requester) = self {
+            requester.touch_queues();
         }
     }
 
@@ -188,7 +209,7 @@ impl ReceiveHalf {
         }
     }
 
-    /// Posts a receive; `tells` says whether the queue pair may send an acknowledgement for it.
+    /// Posts a receive; `tells` says whether the queue pair may send an acknowledgement for it, with credits.
     pub(crate) fn post(
         &mut self,
         request: &ReceiveRequest<'_>,
@@ -196,7 +217,7 @@ impl ReceiveHalf {
         tells: bool,
     ) -> Result<(), PostError> {
         match self {
-            Self::Reliable(responder) => responder.post(request, settings, tells),
+            Self::Reliable(responder) => responder.post(request, tells),
             Self::Unreliable(receiver) => receiver.post(request),
             Self::Datagram(receiver) => receiver.post(request),
             Self::None => Err(PostError::NotSupported { operation: "receive", kind: settings.kind }),
@@ -215,6 +236,18 @@ impl ReceiveHalf {
 
     pub(crate) fn sends_data(&self) -> bool {
         matches!(self, Self::Reliable(responder) if responder.sends_data())
+    }
+
+    pub(crate) fn touch(&self) {
+        if let Self::Reliable(responder) = self {
+            responder.touch();
+        }
+    }
+
+    pub(crate) fn touch_queues(&self) {
+        if let Self::Reliable(responder) = self {
+            responder.touch_queues();
+        }
     }
 
     pub(crate) fn send(

@@ -32,6 +32,16 @@ pub enum IpLayer {
     },
 }
 
+impl IpLayer {
+    /// Where all packets come from, if not each flow has a port of its own.
+    pub(crate) fn source_port(self) -> Option<u16> {
+        match self {
+            Self::Own => None,
+            Self::Kernel { source_port, .. } => Some(source_port),
+        }
+    }
+}
+
 /// The identifications of packets.
 #[derive(Debug, Default)]
 pub(crate) struct Numbering {

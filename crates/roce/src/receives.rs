@@ -6,6 +6,7 @@
 //! Invariant: at most one receive is taken. A message of an unreliable connection that is given up leaves its receive
 //! taken, for the next message.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use rdmalab_verbs::{
@@ -28,7 +29,8 @@ pub(crate) struct Landing {
 
 #[derive(Clone, Copy, Debug)]
 struct Taken {
-    work: ReceiveWork,
+    id: u64,
+    length: u32,
     /// Where its memory is.
     domain: ProtectionDomainId,
     completions: CompletionQueueId,
@@ -36,27 +38,37 @@ struct Taken {
 }
 
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Receives {
-    queue: ReceiveQueue,
-    /// Nothing may be posted to the own queue.
-    only_shared: bool,
     taken: Option<Taken>,
-    /// Elements of a receive that was taken from a shared queue.
+    queue: ReceiveQueue,
+    /// Where receives are moved to from a shared queue. Nothing is posted to the own queue then.
+    moved: Option<Box<Moved>>,
+}
+
+/// A receive that was taken from a shared queue, but for what every receive has.
+#[derive(Debug)]
+struct Moved {
     elements: Vec<Sge>,
 }
 
 impl Receives {
     pub(crate) fn new(requests: u32, elements: u32, only_shared: bool) -> Self {
         let queue = if only_shared { ReceiveQueue::new(0, 0) } else { ReceiveQueue::new(requests, elements) };
-        let shared_elements = if only_shared { MAX_ELEMENTS as usize } else { 0 };
-        Self { queue, only_shared, taken: None, elements: Vec::with_capacity(shared_elements) }
+        let moved = || Box::new(Moved { elements: Vec::with_capacity(MAX_ELEMENTS as usize) });
+        Self { taken: None, queue, moved: only_shared.then(moved) }
     }
 
     pub(crate) fn post(&mut self, request: &ReceiveRequest<'_>) -> Result<(), PostError> {
-        if self.only_shared {
+        if self.moved.is_some() {
             return Err(PostError::SharedReceiveQueue);
         }
         self.queue.push(request)
+    }
+
+    /// The oldest receive of the own queue.
+    pub(crate) fn next(&self) -> Option<ReceiveWork> {
+        self.queue.front().map(|(work, _)| work)
     }
 
     /// Receives in the own queue, with one that is taken.
@@ -80,23 +92,27 @@ impl Receives {
         }
         let work = match landing.shared {
             None => self.queue.front().map(|(work, _)| work),
-            Some(shared) => context.take_shared_receive(shared, &mut self.elements),
+            Some(shared) => {
+                self.moved.as_mut().and_then(|moved| context.take_shared_receive(shared, &mut moved.elements))
+            }
         };
         let (completions, is_shared) = (landing.completions, landing.shared.is_some());
         let domain = landing
             .shared
             .and_then(|shared| context.shared_receive_queue(shared))
             .map_or(landing.accessor.protection_domain, |queue| queue.domain());
-        self.taken = work.map(|work| Taken { work, domain, completions, is_shared });
+        self.taken =
+            work.map(|ReceiveWork { id, length }| Taken { id, length, domain, completions, is_shared });
         self.taken.is_some()
     }
 
     /// The receive that is taken, with its elements.
     pub(crate) fn taken(&self) -> Option<(ReceiveWork, &[Sge])> {
-        match self.taken {
-            Some(Taken { work, is_shared: true, .. }) => Some((work, &self.elements)),
-            Some(_) => self.queue.front(),
-            None => None,
+        match (self.taken?, &self.moved) {
+            (Taken { id, length, is_shared: true, .. }, Some(moved)) => {
+                Some((ReceiveWork { id, length }, &moved.elements))
+            }
+            _ => self.queue.front(),
         }
     }
 
@@ -112,7 +128,7 @@ impl Receives {
         if !taken.is_shared {
             self.queue.pop();
         }
-        context.complete(taken.completions, Completion { id: taken.work.id, ..completion });
+        context.complete(taken.completions, Completion { id: taken.id, ..completion });
     }
 
     /// Ends all receives of this queue pair as flushed: the one that is taken, and those of its own queue.

@@ -16,18 +16,20 @@ mod responses;
 mod retry;
 pub(crate) mod segment;
 
-use alloc::collections::VecDeque;
+use core::hint::black_box;
 
 use rdmalab_verbs::{
     Access, CompletionStatus, Context, Operation, PostError, SendFlags, SendQueue, SendRequest, SendWork,
 };
 use rdmalab_wire::{Bth, Msn, Psn};
 
+use crate::config::EndpointConfig;
 use crate::event::{Event, RetryCause};
 use crate::outlet::Outlet;
 use crate::queue_pair::{Owner, Settings};
 use crate::requester::credit::Credit;
 use crate::requester::retry::Retry;
+use crate::ring::Ring;
 
 /// PSNs that may be outstanding at once: beyond them a duplicate could not be told from a new packet.
 pub(crate) const MAX_OUTSTANDING: u32 = (1 << 23) - 1;
@@ -35,7 +37,7 @@ pub(crate) const MAX_OUTSTANDING: u32 = (1 << 23) - 1;
 pub(crate) use complete::report;
 
 /// The PSNs of a request that was started.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Flight {
     first: Psn,
     /// How many it takes; a local request takes none.
@@ -51,7 +53,7 @@ struct Flight {
 /// The packet to be sent next: in the request `place` behind the oldest, the `packet`-th.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cursor {
-    place: usize,
+    place: u32,
     packet: u32,
 }
 
@@ -66,10 +68,11 @@ impl Failure {
     }
 }
 
+/// In the order of use, as [`QueuePair`](crate::queue_pair::QueuePair) says: two cache lines, and the end of the queue.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Requester {
-    queue: SendQueue,
-    flights: VecDeque<Flight>,
+    cursor: Cursor,
     /// First PSN of the next request to be started.
     next_psn: Psn,
     /// The oldest PSN that is not acknowledged.
@@ -78,44 +81,45 @@ pub(crate) struct Requester {
     sent_end: Psn,
     /// One behind the last packet that asked for an answer.
     asked_end: Psn,
-    cursor: Cursor,
-    /// READs and atomics among the flights.
-    reads: u32,
-    /// Packets sent since the last one that asked for an acknowledgement.
-    silent: u32,
-    /// A local element of the request under the cursor is bad: wait until it is the oldest, then fail it.
-    blocked: bool,
+    retry: Retry,
     /// Number of the last message started.
     started: Msn,
+    /// Packets sent since the last one that asked for an acknowledgement.
+    silent: u32,
+    flights: Ring<Flight>,
     credit: Credit,
-    retry: Retry,
+    /// READs and atomics among the flights.
+    reads: u16,
+    /// A local element of the request under the cursor is bad: wait until it is the oldest, then fail it.
+    blocked: bool,
+    queue: SendQueue,
 }
 
 impl Requester {
     pub(crate) fn new(requests: u32, elements: u32, inline: u32) -> Self {
         Self {
-            queue: SendQueue::new(requests, elements, inline),
-            flights: VecDeque::with_capacity(requests as usize),
+            cursor: Cursor::default(),
             next_psn: Psn::default(),
             unacknowledged: Psn::default(),
             sent_end: Psn::default(),
             asked_end: Psn::default(),
-            cursor: Cursor::default(),
-            reads: 0,
-            silent: 0,
-            blocked: false,
-            started: Msn::default(),
-            credit: Credit::default(),
             retry: Retry::default(),
+            started: Msn::default(),
+            silent: 0,
+            flights: Ring::new(requests as usize),
+            credit: Credit::default(),
+            reads: 0,
+            blocked: false,
+            queue: SendQueue::new(requests, elements, inline),
         }
     }
 
     /// Makes it ready to send from a PSN on.
-    pub(crate) fn start(&mut self, psn: Psn, settings: &Settings) {
+    pub(crate) fn start(&mut self, psn: Psn, settings: &Settings, port: &EndpointConfig) {
         (self.next_psn, self.unacknowledged, self.sent_end) = (psn, psn, psn);
         self.asked_end = psn;
         self.started = Msn::default();
-        self.credit = Credit::new(settings.honours_credits());
+        self.credit = Credit::new(settings.honours_credits(&port.profile));
         self.retry = Retry::new(settings);
     }
 
@@ -140,18 +144,36 @@ impl Requester {
         self.queue.push(request, settings.longest_reliable())
     }
 
+    /// Reads a word of each of its cache lines.
+    pub(crate) fn touch(&self) {
+        black_box((self.next_psn, self.silent, self.queue.len()));
+    }
+
+    /// The same for what it points to.
+    pub(crate) fn touch_queues(&self) {
+        black_box(self.queue.get(0).map(|(work, _)| work.id));
+        self.flights.touch();
+    }
+
     /// Whether everything that was started is done.
     pub(crate) fn is_drained(&self) -> bool {
         self.flights.is_empty()
     }
 
+    /// Whether no request is left, and so nothing to wait for.
+    pub(crate) fn is_idle(&self) -> bool {
+        debug_assert!(!self.queue.is_empty() || self.retry.next().is_none());
+        self.queue.is_empty()
+    }
+
     /// Whether a packet could go out now. `starts` says whether new requests may be begun.
-    pub(crate) fn may_send(&self, settings: &Settings, starts: bool) -> bool {
-        if self.retry.wait.is_some() || (self.blocked && self.cursor.place > 0) {
+    pub(crate) fn may_send(&self, settings: &Settings, port: &EndpointConfig, starts: bool) -> bool {
+        if self.retry.is_held_back() || (self.blocked && self.cursor.place > 0) {
             return false;
         }
-        let Some((work, _)) = self.queue.get(self.cursor.place) else { return false };
-        let (psn, packets) = match self.flights.get(self.cursor.place) {
+        let place = self.cursor.place as usize;
+        let Some((work, _)) = self.queue.get(place) else { return false };
+        let (psn, packets) = match self.flights.get(place) {
             Some(flight) => {
                 let first_is_acknowledged = self.unacknowledged.distance(flight.first) > 0;
                 let may_go_on = self.cursor.packet == 0
@@ -167,7 +189,7 @@ impl Requester {
                 if work.flags.contains(SendFlags::FENCE) && self.reads > 0 {
                     return false;
                 }
-                if work.operation.is_read_or_atomic() && self.reads >= u32::from(settings.max_reads) {
+                if work.operation.is_read_or_atomic() && self.reads >= u16::from(settings.max_reads) {
                     return false;
                 }
                 if !self.credit.lets_start(&work.operation, self.started.next()) {
@@ -177,7 +199,7 @@ impl Requester {
             }
         };
         let outstanding = psn.distance(self.unacknowledged).max(0) as u32;
-        outstanding < settings.window && outstanding + packets <= MAX_OUTSTANDING
+        outstanding < port.effective_window() && outstanding + packets <= MAX_OUTSTANDING
     }
 
     /// Sends the packet under the cursor; [`may_send`](Self::may_send) said that it may go.
@@ -209,13 +231,13 @@ impl Requester {
         owner: &mut Owner<'_>,
         outlet: &mut Outlet<'_>,
     ) -> Result<(), CompletionStatus> {
-        let Some((work, _)) = self.queue.get(self.cursor.place) else { return Ok(()) };
+        let Some((work, _)) = self.queue.get(self.cursor.place as usize) else { return Ok(()) };
         if !work.operation.is_local() {
-            return self.send_packet(context, now, owner.settings, outlet);
+            return self.send_packet(context, now, owner, outlet);
         }
         let work = *work;
         // Going back leads over local requests that were carried out before.
-        if self.cursor.place == self.flights.len() {
+        if self.cursor.place as usize == self.flights.len() {
             carry_out(&work.operation, context, owner)?;
             self.start_flight(&work, 0);
         }
@@ -230,19 +252,21 @@ impl Requester {
             self.credit.start(&work.operation, self.started);
         }
         let first = self.next_psn;
-        self.flights.push_back(Flight { first, packets, number: self.started, received: 0, requested: 0 });
+        self.flights.push(Flight { first, packets, number: self.started, received: 0, requested: 0 });
         self.next_psn = self.next_psn.add(packets);
-        self.reads += u32::from(work.operation.is_read_or_atomic());
+        self.reads += u16::from(work.operation.is_read_or_atomic());
     }
 
     fn send_packet(
         &mut self,
         context: &Context,
         now: u64,
-        settings: &Settings,
+        owner: &Owner<'_>,
         outlet: &mut Outlet<'_>,
     ) -> Result<(), CompletionStatus> {
+        let settings = owner.settings;
         let Cursor { place, packet } = self.cursor;
+        let place = place as usize;
         let Some((work, elements)) = self.queue.get(place) else { return Ok(()) };
         let read_or_atomic = work.operation.is_read_or_atomic();
         if place == self.flights.len() {
@@ -263,12 +287,12 @@ impl Requester {
         let psn = flight.first.add(packet);
         let end = if read_or_atomic { flight.first.add(flight.packets) } else { psn.next() };
         // An acknowledgement must be asked for before the window closes or the credits end, or both sides would wait.
-        let closes = end.distance(self.unacknowledged) >= settings.window as i32
+        let closes = end.distance(self.unacknowledged) >= owner.port.effective_window() as i32
             || (packet == 0 && !self.credit.covers(&work.operation, flight.number));
-        let asks = segment.last || closes || self.silent + 1 >= settings.ack_interval;
+        let asks = segment.last || closes || self.silent + 1 >= owner.port.ack_interval();
 
-        let bth = Bth { solicited: segment.solicited, ack_request: asks, ..settings.bth(psn) };
-        let transport = segment::transport(work);
+        let bth = Bth { solicited: segment.solicited, ack_request: asks, ..owner.bth(psn) };
+        let transport = segment::transport(work, settings);
         let inline = if work.inline { self.queue.inline(place) } else { None };
         outlet
             .send(&transport, &bth, &segment.body, segment.payload, |data| {
@@ -287,9 +311,9 @@ impl Requester {
         }
         self.silent = if asks { 0 } else { self.silent + 1 };
         self.cursor = if segment.last {
-            Cursor { place: place + 1, packet: 0 }
+            Cursor { place: self.cursor.place + 1, packet: 0 }
         } else {
-            Cursor { place, packet: packet + 1 }
+            Cursor { packet: packet + 1, ..self.cursor }
         };
         if asks {
             if end.distance(self.asked_end) > 0 {
@@ -306,10 +330,7 @@ impl Requester {
 
     /// Does what is due by now.
     pub(crate) fn handle_timeout(&mut self, now: u64, owner: &mut Owner<'_>) -> Result<(), Failure> {
-        if self.retry.wait.is_some_and(|until| until <= now) {
-            self.retry.wait = None;
-        }
-        if self.retry.deadline.is_some_and(|deadline| deadline <= now) {
+        if self.retry.is_overdue(now) {
             owner.counters.local_ack_timeout += 1;
             self.go_back(RetryCause::Timeout, owner)?;
         }
@@ -323,10 +344,10 @@ impl Requester {
             return Err(Failure(CompletionStatus::RetryExceeded));
         }
         owner.counters.completer_retry_err += u64::from(cause != RetryCause::RnrNak);
-        if owner.settings.report_retries {
+        if owner.port.report_retries {
             owner.event(Event::Retry { queue_pair: owner.number, psn: self.unacknowledged, cause });
         }
-        self.retry.deadline = None;
+        self.retry.disarm();
         self.retry.restarted = Some(self.unacknowledged);
         self.cursor = Cursor::default();
         self.skip_acknowledged();

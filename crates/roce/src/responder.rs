@@ -13,6 +13,8 @@ mod execute;
 mod replay;
 mod replies;
 
+use core::hint::black_box;
+
 use rdmalab_verbs::{CompletionStatus, Context, PostError, ReceiveRequest};
 use rdmalab_wire::{Msn, NakCode, Packet, Psn, Syndrome, credits_to_code};
 
@@ -23,7 +25,7 @@ use crate::outlet::Outlet;
 use crate::queue_pair::{Owner, Settings};
 use crate::receives::{Landing, Receives};
 use replay::Replay;
-use replies::{Replies, Reply};
+use replies::{Acknowledgement, Replies};
 
 /// The credit code that says: no end-to-end flow control.
 const NO_CREDITS: u8 = 31;
@@ -32,9 +34,11 @@ const NO_CREDITS: u8 = 31;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken;
 
+/// In the order of use, as [`QueuePair`](crate::queue_pair::QueuePair) says.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Responder {
-    assembly: Assembly,
+    replies: Replies,
     /// PSN of the next new packet.
     expected: Psn,
     /// Messages completed.
@@ -43,19 +47,19 @@ pub(crate) struct Responder {
     told: bool,
     /// The peer was last told that it has no credits.
     out_of_credits: bool,
-    replies: Replies,
+    assembly: Assembly,
     replay: Replay,
 }
 
 impl Responder {
     pub(crate) fn new(receives: Receives) -> Self {
         Self {
-            assembly: Assembly::new(receives),
+            replies: Replies::default(),
             expected: Psn::default(),
             msn: Msn::default(),
             told: false,
             out_of_credits: false,
-            replies: Replies::default(),
+            assembly: Assembly::new(receives),
             replay: Replay::default(),
         }
     }
@@ -92,19 +96,25 @@ impl Responder {
     }
 
     /// Posts to the queue pair's own receive queue. A peer that had run out of credits is told of the new one, where
-    /// `tells` says that the queue pair may talk.
-    pub(crate) fn post(
-        &mut self,
-        request: &ReceiveRequest<'_>,
-        settings: &Settings,
-        tells: bool,
-    ) -> Result<(), PostError> {
+    /// `tells` says that the queue pair may talk and grants any.
+    pub(crate) fn post(&mut self, request: &ReceiveRequest<'_>, tells: bool) -> Result<(), PostError> {
         self.assembly.receives.post(request)?;
-        if tells && self.out_of_credits && settings.grants_credits() {
+        if tells && self.out_of_credits {
             self.out_of_credits = false;
             self.acknowledge();
         }
         Ok(())
+    }
+
+    /// Reads a word of each of its cache lines.
+    pub(crate) fn touch(&self) {
+        black_box((self.replies.is_empty(), self.assembly.receives.len()));
+    }
+
+    /// The same for what it points to.
+    pub(crate) fn touch_queues(&self) {
+        let receive = self.assembly.receives.next().map(|work| work.id);
+        black_box((self.replies.has_data_next(), receive));
     }
 
     pub(crate) fn may_send(&self) -> bool {
@@ -123,7 +133,7 @@ impl Responder {
         owner: &mut Owner<'_>,
         outlet: &mut Outlet<'_>,
     ) -> Result<(), Broken> {
-        let credits = if owner.settings.grants_credits() {
+        let credits = if owner.settings.grants_credits(&owner.port.profile) {
             credits_to_code(self.assembly.receives.len() as u32)
         } else {
             NO_CREDITS
@@ -171,7 +181,7 @@ impl Responder {
         match fault {
             Fault::NotReady => {
                 let syndrome = Syndrome::RnrNak { timer: owner.settings.min_rnr_timer };
-                if self.replies.push(Reply::Acknowledge { psn, msn: self.msn, syndrome }) {
+                if self.replies.push(Acknowledgement { psn, msn: self.msn, syndrome }) {
                     owner.counters.send_rnr_err += 1;
                     self.told = true;
                 }
@@ -179,7 +189,7 @@ impl Responder {
             }
             Fault::Fatal { nak, receive } => {
                 let syndrome = Syndrome::Nak(nak);
-                self.replies.push_last(Reply::Acknowledge { psn, msn: self.msn, syndrome });
+                self.replies.push_last(Acknowledgement { psn, msn: self.msn, syndrome });
                 owner.counters.send_fatal_nak += 1;
                 // The receive of the message that is under way tells what the peer is told.
                 let status = receive.unwrap_or(match nak {
@@ -208,7 +218,7 @@ impl Responder {
     fn handle_gap(&mut self, owner: &mut Owner<'_>) {
         owner.counters.out_of_seq_request += 1;
         let nak = Syndrome::Nak(NakCode::PsnSequenceError);
-        let reply = Reply::Acknowledge { psn: self.expected, msn: self.msn, syndrome: nak };
+        let reply = Acknowledgement { psn: self.expected, msn: self.msn, syndrome: nak };
         if !self.told && self.replies.push(reply) {
             self.told = true;
             owner.counters.send_seq_err += 1;
@@ -221,7 +231,7 @@ impl Responder {
     fn acknowledge(&mut self) {
         let psn = self.expected.sub(1);
         // Without room the peer asks again.
-        self.replies.push(Reply::Acknowledge { psn, msn: self.msn, syndrome: Syndrome::ACK });
+        self.replies.push(Acknowledgement { psn, msn: self.msn, syndrome: Syndrome::ACK });
     }
 
     /// Ends all receives as flushed. Answers on their way still go out.

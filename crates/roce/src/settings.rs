@@ -1,89 +1,75 @@
-//! What a queue pair was made with and what `modify` set, as plain values.
+//! What a queue pair was made with and what `modify` set, as plain values. What all of a port share is in its
+//! [`EndpointConfig`].
+
+use core::net::IpAddr;
 
 use rdmalab_verbs::{
     Access, Accessor, Attachment, Attributes, CompletionQueueId, Context, Path, ProtectionDomainId,
     QueuePairType, SharedReceiveQueueId, XrcDomainId,
 };
 use rdmalab_wire::{
-    Bth, Ecn, NetworkHeader, PKey, PathMtu, Psn, QKey, Qpn, Transport, ack_timeout_nanoseconds,
+    Bth, Datagram, Ecn, NetworkHeader, PKey, PathMtu, Psn, QKey, Qpn, Transport, ack_timeout_nanoseconds,
 };
 
 use crate::assembly::checks::MAX_MESSAGE;
 use crate::config::{EndpointConfig, QueuePairConfig};
-use crate::ip_layer::IpLayer;
 use crate::profile::{Notifications, Profile};
 use crate::requester::MAX_OUTSTANDING;
 
+/// In 64 bytes, since each packet wants something of it; what only `modify` and rare packets ask for stands elsewhere.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Settings {
-    pub(crate) kind: QueuePairType,
     /// A number that no other queue pair ever has, to which windows are bound.
     pub(crate) serial: u64,
+    pub(crate) number: Qpn,
+    pub(crate) destination: Qpn,
     pub(crate) protection_domain: ProtectionDomainId,
     pub(crate) send_queue: CompletionQueueId,
     pub(crate) receive_queue: CompletionQueueId,
     pub(crate) shared: Option<SharedReceiveQueueId>,
-    pub(crate) xrc_domain: Option<XrcDomainId>,
-    pub(crate) signals_all: bool,
-    pub(crate) profile: Profile,
+    pub(crate) queue_key: QKey,
     pub(crate) partition_index: u16,
     pub(crate) partition_key: PKey,
-    pub(crate) queue_key: QKey,
-    pub(crate) window: u32,
-    pub(crate) ack_interval: u32,
-    pub(crate) report_retries: bool,
-    /// Where all packets come from, if not each flow has a port of its own.
-    pub(crate) source_port: Option<u16>,
     pub(crate) access: Access,
-    pub(crate) path: Option<Path>,
+    pub(crate) kind: QueuePairType,
     pub(crate) mtu: PathMtu,
-    pub(crate) destination: Qpn,
+    pub(crate) signals_all: bool,
     pub(crate) max_destination_reads: u8,
     pub(crate) max_reads: u8,
     pub(crate) min_rnr_timer: u8,
-    /// In nanoseconds; without one, lost packets are never noticed.
-    pub(crate) ack_timeout: Option<u64>,
+    /// The local ACK timeout as a code; with 0, lost packets are never noticed.
+    pub(crate) timeout: u8,
     pub(crate) retry_count: u8,
     pub(crate) rnr_retry: u8,
-    /// Of answers to the peer.
-    pub(crate) response_transport: Transport,
+    pub(crate) xrc_domain: Option<XrcDomainId>,
 }
 
 impl Settings {
-    pub(crate) fn new(config: &QueuePairConfig, port: &EndpointConfig, serial: u64) -> Self {
-        let window = port.window.max(1);
+    pub(crate) fn new(number: Qpn, config: &QueuePairConfig, port: &EndpointConfig, serial: u64) -> Self {
         Self {
-            kind: config.kind,
             serial,
+            number,
+            destination: Qpn::default(),
             protection_domain: config.protection_domain,
             send_queue: config.send_queue,
             receive_queue: config.receive_queue,
             shared: config.shared_receive_queue,
-            xrc_domain: config.xrc_domain,
-            signals_all: config.signals_all,
-            profile: port.profile,
+            queue_key: QKey::default(),
             partition_index: 0,
             partition_key: port.partition_keys.first().copied().unwrap_or(PKey::DEFAULT),
-            queue_key: QKey::default(),
-            window,
-            ack_interval: port.profile.ack_interval.unwrap_or(window.div_ceil(2)).clamp(1, window),
-            report_retries: port.report_retries,
-            source_port: match port.ip_layer {
-                IpLayer::Own => None,
-                IpLayer::Kernel { source_port, .. } => Some(source_port),
-            },
             access: Access::empty(),
-            path: None,
+            kind: config.kind,
             // A datagram is as long as the port allows; a connection learns its path MTU later.
             mtu: if config.kind == QueuePairType::Ud { port.max_mtu } else { PathMtu::M256 },
-            destination: Qpn::default(),
+            signals_all: config.signals_all,
             max_destination_reads: 0,
             max_reads: 0,
             min_rnr_timer: 0,
-            ack_timeout: None,
+            timeout: 0,
             retry_count: 0,
             rnr_retry: 0,
-            response_transport: if config.kind.is_xrc() { Transport::Xrc(None) } else { Transport::Rc },
+            xrc_domain: config.xrc_domain,
         }
     }
 
@@ -117,15 +103,22 @@ impl Settings {
         set(&mut self.min_rnr_timer, attributes.min_rnr_timer);
         set(&mut self.retry_count, attributes.retry_count);
         set(&mut self.rnr_retry, attributes.rnr_retry);
-        set(&mut self.ack_timeout, attributes.timeout.map(ack_timeout_nanoseconds));
-        if attributes.path.is_some() {
-            self.path = attributes.path;
-        }
+        set(&mut self.timeout, attributes.timeout);
     }
 
     /// Who we are when memory is asked for.
     pub(crate) fn accessor(&self) -> Accessor {
         Accessor { protection_domain: self.protection_domain, queue_pair: self.serial }
+    }
+
+    /// The local ACK timeout in nanoseconds, if there is one.
+    pub(crate) fn ack_timeout(&self) -> Option<u64> {
+        ack_timeout_nanoseconds(self.timeout)
+    }
+
+    /// The transport of answers to the peer.
+    pub(crate) fn response_transport(&self) -> Transport {
+        if self.kind.is_xrc() { Transport::Xrc(None) } else { Transport::Rc }
     }
 
     /// Whether completions are lost, since one of the queues they go to has overrun.
@@ -135,22 +128,22 @@ impl Settings {
 
     /// The base header of a packet to the peer.
     #[inline]
-    pub(crate) fn bth(&self, psn: Psn) -> Bth {
+    pub(crate) fn bth(&self, psn: Psn, profile: &Profile) -> Bth {
         Bth {
             partition_key: self.partition_key,
-            migrated: self.profile.migrated,
+            migrated: profile.migrated,
             ..Bth::new(self.destination, psn)
         }
     }
 
     /// Whether the peer is told how many receives are posted. A shared queue's cannot be promised to one peer.
-    pub(crate) fn grants_credits(&self) -> bool {
-        self.profile.credits && self.kind == QueuePairType::Rc && self.shared.is_none()
+    pub(crate) fn grants_credits(&self, profile: &Profile) -> bool {
+        profile.credits && self.kind == QueuePairType::Rc && self.shared.is_none()
     }
 
     /// Whether the peer's credits limit what is sent.
-    pub(crate) fn honours_credits(&self) -> bool {
-        self.profile.credits && self.kind == QueuePairType::Rc
+    pub(crate) fn honours_credits(&self, profile: &Profile) -> bool {
+        profile.credits && self.kind == QueuePairType::Rc
     }
 
     /// Longest message of a reliable connection: its PSNs must be told from duplicates.
@@ -162,29 +155,48 @@ impl Settings {
     pub(crate) fn longest_unreliable(&self) -> u32 {
         if self.kind == QueuePairType::Ud { self.mtu.bytes() as u32 } else { self.longest_reliable() }
     }
+}
 
-    /// The headers in front of every packet of a flow.
-    pub(crate) fn network_header(&self, path: &Path, number: Qpn, destination: Qpn) -> Option<NetworkHeader> {
-        let ecn = match Ecn::from_bits(path.traffic_class) {
-            Ecn::NotEct if self.profile.ecn_capable => Ecn::Ect0,
-            ecn => ecn,
-        };
-        let port = self.source_port.unwrap_or_else(|| source_port(number, destination));
-        let dscp = path.traffic_class >> 2;
-        NetworkHeader::new(path.source, path.destination, port, dscp, ecn, path.hop_limit)
-    }
+/// The headers in front of every packet of a flow.
+pub(crate) fn network_header(
+    path: &Path,
+    number: Qpn,
+    destination: Qpn,
+    port: &EndpointConfig,
+) -> Option<NetworkHeader> {
+    let ecn = match Ecn::from_bits(path.traffic_class) {
+        Ecn::NotEct if port.profile.ecn_capable => Ecn::Ect0,
+        ecn => ecn,
+    };
+    let source_port = port.ip_layer.source_port().unwrap_or_else(|| source_port(number, destination));
+    let dscp = path.traffic_class >> 2;
+    NetworkHeader::new(path.source, path.destination, source_port, dscp, ecn, path.hop_limit)
+}
 
-    /// The headers in front of a congestion notification.
-    pub(crate) fn notification_header(
-        &self,
-        number: Qpn,
-        notifications: &Notifications,
-    ) -> Option<NetworkHeader> {
-        let path = self.path?;
-        let port = self.source_port.or(notifications.source_port);
-        let port = port.unwrap_or_else(|| source_port(number, self.destination));
-        let ecn = if self.profile.ecn_capable { Ecn::Ect0 } else { Ecn::NotEct };
-        NetworkHeader::new(path.source, path.destination, port, notifications.dscp, ecn, path.hop_limit)
+/// The headers in front of a congestion notification to the peer.
+pub(crate) fn notification_header(
+    path: &Path,
+    settings: &Settings,
+    port: &EndpointConfig,
+    notifications: &Notifications,
+) -> Option<NetworkHeader> {
+    let source_port = port.ip_layer.source_port().or(notifications.source_port);
+    let source_port = source_port.unwrap_or_else(|| self::source_port(settings.number, settings.destination));
+    let ecn = if port.profile.ecn_capable { Ecn::Ect0 } else { Ecn::NotEct };
+    NetworkHeader::new(path.source, path.destination, source_port, notifications.dscp, ecn, path.hop_limit)
+}
+
+/// Whether a packet goes the opposite way of those that have this header. It is compared with the header and not with
+/// the path, since the header is what the queue pair needs anyway.
+pub(crate) fn is_answered_by(header: &NetworkHeader, datagram: &Datagram<'_>) -> bool {
+    match (header, datagram.source, datagram.destination) {
+        (NetworkHeader::V4(ours), IpAddr::V4(source), IpAddr::V4(destination)) => {
+            ours[12..16] == destination.octets() && ours[16..20] == source.octets()
+        }
+        (NetworkHeader::V6(ours), IpAddr::V6(source), IpAddr::V6(destination)) => {
+            ours[8..24] == destination.octets() && ours[24..40] == source.octets()
+        }
+        _ => false,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::outlet::Outlet;
 use crate::queue_pair::{Owner, Settings};
 use crate::requester::segment::{self, Segment};
 use crate::requester::{carry_out, report};
+use crate::settings::network_header;
 
 #[derive(Debug)]
 pub(crate) struct UnreliableSender {
@@ -46,6 +47,11 @@ impl UnreliableSender {
     /// Whether no message is half sent.
     pub(crate) fn is_drained(&self) -> bool {
         self.sent == 0
+    }
+
+    /// Whether no request is left.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.queue.is_empty()
     }
 
     /// Whether a packet could go out now. `starts` says whether new requests may be begun.
@@ -82,21 +88,20 @@ impl UnreliableSender {
                     .address_handle(path)
                     .filter(|handle| handle.protection_domain == settings.protection_domain)
                     .ok_or(CompletionStatus::LocalQueuePairOperationError)?;
-                let network = settings
-                    .network_header(&handle.path, owner.number, queue_pair)
+                let network = network_header(&handle.path, owner.number, queue_pair, owner.port)
                     .ok_or(CompletionStatus::LocalQueuePairOperationError)?;
                 let deth = Deth {
                     queue_key: effective_key(queue_key, settings.queue_key),
                     reserved: 0,
                     source: owner.number,
                 };
-                let ack_request = settings.profile.management_asks && owner.number == Qpn::GSI;
-                let bth = Bth { destination: queue_pair, ack_request, ..settings.bth(self.psn) };
+                let ack_request = owner.port.profile.management_asks && owner.number == Qpn::GSI;
+                let bth = Bth { destination: queue_pair, ack_request, ..owner.bth(self.psn) };
                 let transport = Transport::Ud(deth);
                 self.send_packet(context, settings, outlet, Some(&network), &transport, &bth, &segment)?;
             }
             _ => {
-                let bth = settings.bth(self.psn);
+                let bth = owner.bth(self.psn);
                 self.send_packet(context, settings, outlet, None, &Transport::Uc, &bth, &segment)?;
             }
         }
@@ -134,8 +139,9 @@ impl UnreliableSender {
     /// Ends the oldest request.
     fn end(&mut self, context: &mut Context, number: Qpn, settings: &Settings, status: CompletionStatus) {
         self.sent = 0;
-        if let Some(work) = self.queue.pop() {
-            report(context, &work, number, settings, status);
+        if let Some((work, _)) = self.queue.get(0) {
+            report(context, work, number, settings, status);
+            self.queue.pop();
         }
     }
 

@@ -10,8 +10,8 @@ use rdmalab_verbs::{
 };
 use rdmalab_wire::{PathMtu, Psn, QKey, Qpn};
 
-/// A power of two, so that tables that double are just full.
-const QUEUE_PAIRS: usize = 256;
+/// With the place of the special queue pairs a power of two, so that tables that double are just full.
+const QUEUE_PAIRS: usize = 255;
 
 const KINDS: [QueuePairType; 5] = [
     QueuePairType::Rc,

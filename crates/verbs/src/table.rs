@@ -10,7 +10,9 @@ pub type Handle = u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
+/// The generation stands in front of the value in the same cache line, so that a look-up waits for memory once.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Slot<T> {
     generation: u32,
     value: Option<T>,
@@ -138,7 +140,12 @@ impl<T> Table<T> {
     }
 
     /// The entry at a dense place.
-    pub fn at(&mut self, index: usize) -> Option<&mut T> {
+    pub fn at(&self, index: usize) -> Option<&T> {
+        self.slots.get(index)?.value.as_ref()
+    }
+
+    /// The entry at a dense place, to be changed.
+    pub fn at_mut(&mut self, index: usize) -> Option<&mut T> {
         self.slots.get_mut(index)?.value.as_mut()
     }
 

@@ -175,9 +175,17 @@ impl Side {
     }
 
     /// Hands one batch of packets over.
-    pub fn send(&mut self, now: u64, mut take: impl FnMut(&mut [u8])) {
+    pub fn send(&mut self, now: u64, take: impl FnMut(&mut [u8])) {
+        self.fill(now);
+        self.hand_over(take);
+    }
+
+    fn fill(&mut self, now: u64) {
         self.batch.clear();
         self.endpoint.poll(&mut self.context, now, &mut self.batch);
+    }
+
+    fn hand_over(&mut self, mut take: impl FnMut(&mut [u8])) {
         for n in 0..self.batch.len() {
             if let Some(packet) = self.batch.with_headroom(n) {
                 take(packet);
@@ -284,7 +292,9 @@ impl Pair {
             for _ in 0..2 {
                 while from.endpoint.has_packets() {
                     idle = false;
-                    from.send(self.now, |packet| {
+                    from.fill(self.now);
+                    to.endpoint.look_ahead(from.batch.packets());
+                    from.hand_over(|packet| {
                         self.packets += 1;
                         if self.marks {
                             mark(packet);

@@ -15,7 +15,7 @@ impl Requester {
         settings: &Settings,
         status: CompletionStatus,
     ) {
-        if let Some(flight) = self.flights.pop_front() {
+        if let Some(flight) = self.flights.pop() {
             self.unacknowledged = flight.first.add(flight.packets);
             self.credit.complete(flight.number);
             self.cursor = match self.cursor.place {
@@ -23,9 +23,10 @@ impl Requester {
                 place => Cursor { place: place - 1, packet: self.cursor.packet },
             };
         }
-        let Some(work) = self.queue.pop() else { return };
-        self.reads = self.reads.saturating_sub(u32::from(work.operation.is_read_or_atomic()));
-        report(context, &work, number, settings, status);
+        let Some((work, _)) = self.queue.get(0) else { return };
+        self.reads = self.reads.saturating_sub(u16::from(work.operation.is_read_or_atomic()));
+        report(context, work, number, settings, status);
+        self.queue.pop();
     }
 
     /// Ends local requests that everything before is done of.

@@ -10,39 +10,47 @@
 use rdmalab_verbs::Operation;
 use rdmalab_wire::{Msn, credits_from_code};
 
-/// The limit, if there is one.
+/// What the peer lets us send.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Credit {
-    /// Whether credits are listened to at all.
-    honoured: bool,
-    last: Option<Msn>,
+    limit: Limit,
     /// The last message that was started beyond the limit; the question is open while it still lies beyond.
     probe: Msn,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Limit {
+    /// Credits are not listened to.
+    #[default]
+    Ignored,
+    /// The peer sets none.
+    None,
+    /// The last message that surely finds what it needs.
+    Last(Msn),
 }
 
 impl Credit {
     /// Where credits are honoured, there are none until the first acknowledgement.
     pub(super) fn new(honoured: bool) -> Self {
-        Self { honoured, last: honoured.then(Msn::default), probe: Msn::default() }
+        let limit = if honoured { Limit::Last(Msn::default()) } else { Limit::Ignored };
+        Self { limit, probe: Msn::default() }
     }
 
     /// Takes what an acknowledgement says; `true` if that changes the limit. A limit never goes back.
     pub(super) fn note(&mut self, msn: Msn, code: u8) -> bool {
-        if !self.honoured {
-            return false;
-        }
-        let before = self.last;
+        let before = self.limit;
         match (before, credits_from_code(code).map(|credits| msn.add(credits))) {
-            (_, None) => self.last = None,
-            (Some(last), Some(told)) => self.advance(last, told),
-            (None, Some(told)) => (self.last, self.probe) = (Some(told), told),
+            (Limit::Ignored, _) => {}
+            (_, None) => self.limit = Limit::None,
+            (Limit::Last(last), Some(told)) => self.advance(last, told),
+            (Limit::None, Some(told)) => (self.limit, self.probe) = (Limit::Last(told), told),
         }
-        self.last != before
+        self.limit != before
     }
 
     /// A message is complete, so that it found what it needs, whatever the peer counted.
     pub(super) fn complete(&mut self, number: Msn) {
-        if let Some(last) = self.last {
+        if let Limit::Last(last) = self.limit {
             self.advance(last, number);
         }
     }
@@ -51,7 +59,7 @@ impl Credit {
         if to.distance(last) <= 0 {
             return;
         }
-        self.last = Some(to);
+        self.limit = Limit::Last(to);
         if self.probe.distance(to) < 0 {
             self.probe = to;
         }
@@ -59,12 +67,19 @@ impl Credit {
 
     /// Whether a message surely finds what it needs.
     pub(super) fn covers(&self, operation: &Operation, number: Msn) -> bool {
-        !operation.consumes_receive() || self.last.is_none_or(|last| number.distance(last) <= 0)
+        !operation.consumes_receive() || self.last().is_none_or(|last| number.distance(last) <= 0)
     }
 
     /// Whether a message may start: it is covered, or no question is open.
     pub(super) fn lets_start(&self, operation: &Operation, number: Msn) -> bool {
-        self.covers(operation, number) || self.last.is_none_or(|last| self.probe.distance(last) <= 0)
+        self.covers(operation, number) || self.last().is_none_or(|last| self.probe.distance(last) <= 0)
+    }
+
+    fn last(&self) -> Option<Msn> {
+        match self.limit {
+            Limit::Ignored | Limit::None => None,
+            Limit::Last(last) => Some(last),
+        }
     }
 
     /// A message has started.

@@ -107,9 +107,8 @@ impl Requester {
     fn progress(&mut self, now: u64, owner: &mut Owner<'_>) {
         self.skip_acknowledged();
         self.retry.refill(owner.settings);
-        self.retry.deadline = None;
-        // The packet that found no receive was the oldest one, so it has found one since.
-        self.retry.wait = None;
+        // Also of a receiver's wait: the packet that found no receive was the oldest one, so it has found one since.
+        self.retry.disarm();
         if self.asked_end.distance(self.unacknowledged) > 0 {
             self.retry.arm(now, owner.settings);
         }
@@ -119,7 +118,7 @@ impl Requester {
     fn retry_if_missing(&mut self, advance: Advance, owner: &mut Owner<'_>) -> Result<(), Failure> {
         if advance == Advance::Done
             || self.retry.restarted == Some(self.unacknowledged)
-            || self.retry.wait.is_some()
+            || self.retry.is_held_back()
         {
             return Ok(());
         }
@@ -144,7 +143,7 @@ impl Requester {
                 // A repeated NAK means something only if the packet has gone out again since.
                 let is_about_to_repeat =
                     self.retry.restarted == Some(self.unacknowledged) && self.is_cursor_at_unacknowledged();
-                if is_about_to_repeat || self.retry.wait.is_some() {
+                if is_about_to_repeat || self.retry.is_held_back() {
                     return Ok(());
                 }
                 return self.go_back(RetryCause::SequenceError, owner);
@@ -180,7 +179,7 @@ impl Requester {
         if self.acknowledge(context, now, psn, owner) == Advance::ResponseMissing {
             return self.retry_if_missing(Advance::ResponseMissing, owner);
         }
-        if self.retry.wait.is_some() {
+        if self.retry.is_held_back() {
             return Ok(());
         }
         if !self.retry.take_rnr(owner.settings) {
@@ -188,7 +187,7 @@ impl Requester {
             return Err(Failure(CompletionStatus::RnrRetryExceeded));
         }
         self.go_back(RetryCause::RnrNak, owner)?;
-        self.retry.wait = Some(now.saturating_add(rnr_timer_nanoseconds(timer)));
+        self.retry.wait_for_receiver(now.saturating_add(rnr_timer_nanoseconds(timer)));
         Ok(())
     }
 

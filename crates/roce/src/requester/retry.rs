@@ -7,20 +7,27 @@ use crate::queue_pair::Settings;
 /// RNR retries without a limit, as the specification has it for this count only.
 const INFINITE: u8 = 7;
 
-/// Budgets and deadlines of a requester.
-///
-/// Invariant: at most one of the two deadlines is set. While the receiver has asked for a wait, no ACK is awaited and
-/// nothing restarts.
+/// Budgets and the deadline of a requester.
 #[derive(Debug, Default)]
 pub(super) struct Retry {
-    retries_left: u8,
-    rnr_left: u8,
-    /// When the oldest unacknowledged packet counts as lost.
-    pub(super) deadline: Option<u64>,
-    /// Until when the receiver asked us to wait.
-    pub(super) wait: Option<u64>,
+    /// When what it awaits is due.
+    due: u64,
     /// Where the last restart began, until something new is acknowledged.
     pub(super) restarted: Option<Psn>,
+    awaits: Awaits,
+    retries_left: u8,
+    rnr_left: u8,
+}
+
+/// What a requester waits for. While the receiver has asked for a wait, no ACK is awaited and nothing restarts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Awaits {
+    #[default]
+    Nothing,
+    /// Without it, the oldest unacknowledged packet counts as lost.
+    Acknowledgement,
+    /// The end of the time that the receiver asked for.
+    Receiver,
 }
 
 impl Retry {
@@ -59,15 +66,41 @@ impl Retry {
         left.is_some()
     }
 
-    /// Starts to wait for an acknowledgement, unless that has begun already.
+    /// Starts to wait for an acknowledgement, unless it waits already.
     pub(super) fn arm(&mut self, now: u64, settings: &Settings) {
-        if self.deadline.is_none() {
-            self.deadline = settings.ack_timeout.map(|timeout| now.saturating_add(timeout));
+        if self.awaits == Awaits::Nothing
+            && let Some(timeout) = settings.ack_timeout()
+        {
+            (self.awaits, self.due) = (Awaits::Acknowledgement, now.saturating_add(timeout));
         }
+    }
+
+    /// Waits until the receiver may be ready, instead of for an acknowledgement.
+    pub(super) fn wait_for_receiver(&mut self, until: u64) {
+        (self.awaits, self.due) = (Awaits::Receiver, until);
+    }
+
+    /// Whether the receiver has asked for a wait.
+    pub(super) fn is_held_back(&self) -> bool {
+        self.awaits == Awaits::Receiver
+    }
+
+    /// What it awaits has come, or does not matter any more.
+    pub(super) fn disarm(&mut self) {
+        self.awaits = Awaits::Nothing;
+    }
+
+    /// Ends the receiver's wait if it is over by now; says whether the acknowledgement is overdue.
+    pub(super) fn is_overdue(&mut self, now: u64) -> bool {
+        let is_due = self.due <= now;
+        if self.is_held_back() && is_due {
+            self.disarm();
+        }
+        self.awaits == Awaits::Acknowledgement && is_due
     }
 
     /// The next time at which something is to be done.
     pub(super) fn next(&self) -> Option<u64> {
-        self.wait.or(self.deadline)
+        (self.awaits != Awaits::Nothing).then_some(self.due)
     }
 }

@@ -1,7 +1,7 @@
 //! Which packets a request is made of.
 
 use rdmalab_verbs::{
-    Context, LocalFault, Operation, Placement, Selectivity, SendFlags, SendWork, Sge, Target,
+    Context, LocalFault, Operation, Placement, QueuePairType, Selectivity, SendFlags, SendWork, Sge, Target,
 };
 use rdmalab_wire::{AtomicEth, Body, Feth, Ieth, PathMtu, Reth, Transport, Xrceth};
 
@@ -13,7 +13,10 @@ pub(crate) fn packets(work: &SendWork, mtu: PathMtu) -> u32 {
 }
 
 /// The transport of a reliable request: XRC where it names a shared receive queue of the peer.
-pub(super) fn transport(work: &SendWork) -> Transport {
+pub(super) fn transport(work: &SendWork, settings: &Settings) -> Transport {
+    if settings.kind == QueuePairType::Rc {
+        return Transport::Rc;
+    }
     match work.target {
         Target::Xrc(queue) => {
             Transport::Xrc(Some(Xrceth { reserved: 0, shared_receive_queue: queue.number() }))

@@ -1,7 +1,5 @@
 //! What was done before, so that a repeated request gets the same answer without being carried out again.
 
-use alloc::collections::VecDeque;
-
 use rdmalab_verbs::{Access, Atomic64};
 use rdmalab_wire::{AtomicEth, Body, Feth, Packet, Psn, RKey, Reth};
 
@@ -11,9 +9,10 @@ use super::replies::Reply;
 use crate::counters::Discard;
 use crate::queue_pair::Owner;
 use crate::receives::Landing;
+use crate::ring::Ring;
 
 /// A READ or atomic that was accepted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Done {
     pub(super) first: Psn,
     /// PSNs that it takes.
@@ -33,28 +32,29 @@ pub(super) enum Kind {
     AtomicWrite(Reth),
 }
 
+/// So that a ring has something for places that are free.
+impl Default for Kind {
+    fn default() -> Self {
+        Self::Read(Reth { virtual_address: 0, key: RKey::new(0), length: 0 })
+    }
+}
+
 /// The last READs and atomics, as many as the peer may have outstanding.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
-    done: VecDeque<Done>,
-    depth: usize,
+    done: Ring<Done>,
 }
 
 impl Replay {
     /// Sets how many are remembered; the newest stay.
     pub(super) fn resize(&mut self, depth: u8) {
-        self.depth = depth.into();
-        let excess = self.done.len().saturating_sub(self.depth);
-        self.done.drain(..excess);
-        self.done.reserve(self.depth - self.done.len());
+        self.done.resize(depth.into());
     }
 
     pub(super) fn remember(&mut self, done: Done) {
-        if self.done.len() >= self.depth {
-            self.done.pop_front();
-        }
-        if self.done.len() < self.depth {
-            self.done.push_back(done);
+        if !self.done.push(done) {
+            self.done.pop();
+            self.done.push(done);
         }
     }
 
@@ -110,7 +110,7 @@ impl Responder {
             && reth.virtual_address == original.virtual_address.wrapping_add(offset)
             && u64::from(reth.length) + offset == u64::from(original.length);
         let domain = landing.accessor.protection_domain;
-        let begins = skipped == 0 || !owner.settings.profile.continues_shortened_reads;
+        let begins = skipped == 0 || !owner.port.profile.continues_shortened_reads;
         matches.then(|| Reply::read(psn, done.packets - skipped, reth, domain, self.msn).repeated(begins))
     }
 

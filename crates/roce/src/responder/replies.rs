@@ -1,7 +1,5 @@
 //! Answers that wait to be sent, in the order of their PSNs.
 
-use alloc::collections::VecDeque;
-
 use rdmalab_verbs::{Accessor, Context, ProtectionDomainId};
 use rdmalab_wire::{Aeth, AtomicAckEth, Body, Msn, NakCode, Psn, Reth, Syndrome};
 
@@ -10,12 +8,21 @@ use crate::counters::Discard;
 use crate::event::Event;
 use crate::outlet::Outlet;
 use crate::queue_pair::Owner;
+use crate::ring::Ring;
+
+/// An acknowledgement or a NAK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Acknowledgement {
+    pub(super) psn: Psn,
+    pub(super) msn: Msn,
+    pub(super) syndrome: Syndrome,
+}
 
 /// An answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     /// An acknowledgement or a NAK.
-    Acknowledge { psn: Psn, msn: Msn, syndrome: Syndrome },
+    Acknowledge(Acknowledgement),
     /// The response to a READ.
     Read {
         /// PSN of the next packet.
@@ -35,6 +42,13 @@ pub(super) enum Reply {
     Atomic { psn: Psn, msn: Msn, original: u64, is_new: bool },
     /// The response to a FLUSH or ATOMIC WRITE.
     Done { psn: Psn, msn: Msn, is_new: bool },
+}
+
+/// So that a ring has something for places that are free.
+impl Default for Reply {
+    fn default() -> Self {
+        Self::Done { psn: Psn::default(), msn: Msn::default(), is_new: false }
+    }
 }
 
 impl Reply {
@@ -63,12 +77,18 @@ impl Reply {
 
 /// The queue of answers.
 ///
+/// An acknowledgement or NAK that came last stands beside the queue, behind all that is in it: most often it is the only
+/// answer, and needs nothing else from memory.
+///
 /// Invariants: never longer than its capacity, the READs that may be outstanding, and one last word, and room for them is
 /// reserved; behind an acknowledgement or an RNR NAK never stands an acknowledgement or NAK, since the later says it all.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(super) struct Replies {
-    queue: VecDeque<Reply>,
-    capacity: usize,
+    queue: Ring<Reply>,
+    last: Option<Acknowledgement>,
+    /// READs may bring it beyond, and the last word.
+    capacity: u16,
     /// READs and atomics in it that are not replays.
     reads: u8,
     /// Acknowledgements that later ones took the place of, since the last packet was sent.
@@ -79,14 +99,18 @@ impl Replies {
     /// Sets the capacity by how many READs and atomics there may be at once. What waits already stays.
     pub(super) fn resize(&mut self, max_reads: u8) {
         // Each READ may have an acknowledgement in front; as many again for replays; one for the last word.
-        self.capacity = 4 * usize::from(max_reads) + 4;
+        self.capacity = 4 * u16::from(max_reads) + 4;
         // Besides, READs are let in by their own limit, and the last word always.
-        let most = self.capacity + usize::from(max_reads) + 1;
-        self.queue.reserve(most.saturating_sub(self.queue.len()));
+        let waiting = self.len().max(self.capacity.into());
+        self.queue.resize(waiting + usize::from(max_reads) + 1);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+        self.queue.is_empty() && self.last.is_none()
+    }
+
+    fn len(&self) -> usize {
+        self.queue.len() + usize::from(self.last.is_some())
     }
 
     /// Whether the next packet carries data.
@@ -100,54 +124,65 @@ impl Replies {
     }
 
     pub(super) fn clear(&mut self) {
+        self.last = None;
         self.queue.clear();
         (self.reads, self.deferred) = (0, 0);
     }
 
     /// Adds an acknowledgement or NAK; `false` if there is no room. A later one replaces a positive one or an RNR NAK just
     /// before it. A sequence NAK stays: what came behind the gap was dropped, and the peer must be told.
-    pub(super) fn push(&mut self, reply: Reply) -> bool {
-        if let (
-            Some(Reply::Acknowledge {
-                psn,
-                msn,
-                syndrome: syndrome @ (Syndrome::Ack { .. } | Syndrome::RnrNak { .. }),
-            }),
-            Reply::Acknowledge { psn: later, msn: later_msn, syndrome: later_syndrome },
-        ) = (self.queue.back_mut(), reply)
+    pub(super) fn push(&mut self, later: Acknowledgement) -> bool {
+        if let Some(last @ Acknowledgement { syndrome: Syndrome::Ack { .. } | Syndrome::RnrNak { .. }, .. }) =
+            &mut self.last
         {
             // An RNR NAK acknowledges what is in front of it; an acknowledgement of less must not take its place.
-            if matches!(syndrome, Syndrome::RnrNak { .. }) && later.distance(*psn) < 0 {
-                return true;
+            let says_less =
+                matches!(last.syndrome, Syndrome::RnrNak { .. }) && later.psn.distance(last.psn) < 0;
+            if !says_less {
+                self.deferred =
+                    self.deferred.wrapping_add(u32::from(matches!(last.syndrome, Syndrome::Ack { .. })));
+                *last = later;
             }
-            self.deferred = self.deferred.wrapping_add(u32::from(matches!(syndrome, Syndrome::Ack { .. })));
-            (*psn, *msn, *syndrome) = (later, later_msn, later_syndrome);
             return true;
         }
-        if self.queue.len() >= self.capacity {
+        if self.len() >= usize::from(self.capacity) {
             return false;
         }
-        self.queue.push_back(reply);
+        self.close();
+        self.last = Some(later);
         true
     }
 
     /// Adds the NAK after which nothing follows.
-    pub(super) fn push_last(&mut self, reply: Reply) {
-        self.queue.truncate(self.capacity);
-        self.queue.push_back(reply);
+    pub(super) fn push_last(&mut self, reply: Acknowledgement) {
+        if self.len() > usize::from(self.capacity) {
+            self.last = None;
+            self.queue.truncate(self.capacity.into());
+        }
+        self.close();
+        self.last = Some(reply);
+    }
+
+    /// Puts what stands beside the queue into it, since something follows.
+    fn close(&mut self) {
+        if let Some(last) = self.last.take() {
+            self.queue.push(Reply::Acknowledge(last));
+        }
     }
 
     /// Adds the response to a new READ or atomic. The check of resources made sure that there is room.
     pub(super) fn push_read(&mut self, reply: Reply) {
         self.reads += 1;
-        self.queue.push_back(reply);
+        self.close();
+        self.queue.push(reply);
     }
 
     /// Adds the response to a repeated READ or atomic; `false` if there is no room.
     ///
     /// A response to the same request that is still under way begins again instead of being sent twice.
     pub(super) fn push_replay(&mut self, reply: Reply) -> bool {
-        for waiting in &mut self.queue {
+        for place in 0..self.queue.len() {
+            let Some(waiting) = self.queue.get_mut(place) else { break };
             match (waiting, reply) {
                 (
                     Reply::Read { psn, rest, packets, begins, .. },
@@ -166,10 +201,11 @@ impl Replies {
             }
         }
         // New READs must find room whatever is replayed.
-        if self.queue.len() >= self.capacity / 2 {
+        if self.len() >= usize::from(self.capacity / 2) {
             return false;
         }
-        self.queue.push_back(reply);
+        self.close();
+        self.queue.push(reply);
         true
     }
 
@@ -182,21 +218,27 @@ impl Replies {
         owner: &mut Owner<'_>,
         outlet: &mut Outlet<'_>,
     ) -> Result<(), Broken> {
-        let settings = owner.settings;
-        let bth = |psn| settings.bth(psn);
-        let transport = &settings.response_transport;
+        let (settings, profile) = (owner.settings, &owner.port.profile);
+        let bth = |psn| settings.bth(psn, profile);
+        let transport = &settings.response_transport();
         let ack = |msn| Aeth { syndrome: Syndrome::Ack { credits }, msn };
         owner.counters.ack_deferred += u64::from(core::mem::take(&mut self.deferred));
-        let Some(reply) = self.queue.front_mut() else { return Ok(()) };
+        let acknowledge = |acknowledgement: Acknowledgement, outlet: &mut Outlet<'_>| {
+            let Acknowledgement { psn, msn, syndrome } = acknowledgement;
+            let aeth = match syndrome {
+                // Credits are those of now, not of when the acknowledgement was due.
+                Syndrome::Ack { .. } => ack(msn),
+                _ => Aeth { syndrome, msn },
+            };
+            outlet.send(transport, &bth(psn), &Body::Acknowledge(aeth), 0, |_| Ok(()))
+        };
+        let Some(reply) = self.queue.front_mut() else {
+            let sent = self.last.take().map_or(Ok(()), |last| acknowledge(last, outlet));
+            debug_assert!(sent.is_ok(), "only a READ response can fail to be built");
+            return Ok(());
+        };
         let sent = match reply {
-            Reply::Acknowledge { psn, msn, syndrome } => {
-                let aeth = match syndrome {
-                    // Credits are those of now, not of when the acknowledgement was due.
-                    Syndrome::Ack { .. } => ack(*msn),
-                    _ => Aeth { syndrome: *syndrome, msn: *msn },
-                };
-                outlet.send(transport, &bth(*psn), &Body::Acknowledge(aeth), 0, |_| Ok(()))
-            }
+            Reply::Acknowledge(acknowledgement) => acknowledge(*acknowledgement, outlet),
             Reply::Atomic { psn, msn, original, .. } => {
                 let body = Body::AtomicAcknowledge(ack(*msn), AtomicAckEth { original: *original });
                 outlet.send(transport, &bth(*psn), &body, 0, |_| Ok(()))
@@ -228,7 +270,7 @@ impl Replies {
                 if sent.is_err() && !*is_new {
                     // The peer may have had this response, and the region gone for good reason. A peer that still
                     // waits for it hears nothing.
-                    self.queue.pop_front();
+                    self.queue.pop();
                     owner.counters.discard(Discard::NotReplayed);
                     return Ok(());
                 }
@@ -237,7 +279,7 @@ impl Replies {
                     let psn = *psn;
                     let syndrome = Syndrome::Nak(NakCode::RemoteAccessError);
                     self.clear();
-                    self.queue.push_back(Reply::Acknowledge { psn, msn: current, syndrome });
+                    self.last = Some(Acknowledgement { psn, msn: current, syndrome });
                     owner.counters.send_fatal_nak += 1;
                     let number = owner.number;
                     owner.event(Event::AccessError(number));
@@ -247,7 +289,7 @@ impl Replies {
             }
         };
         debug_assert!(sent.is_ok(), "only a READ response can fail to be built");
-        if let Some(done) = self.queue.pop_front()
+        if let Some(done) = self.queue.pop()
             && done.counts_as_read()
         {
             self.reads -= 1;

@@ -40,6 +40,7 @@ impl ReceiveQueue {
     }
 
     /// Takes the oldest receive out.
+    #[inline]
     pub fn pop(&mut self) -> Option<ReceiveWork> {
         self.0.pop()
     }

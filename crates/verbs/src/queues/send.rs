@@ -6,25 +6,27 @@ use alloc::vec;
 use super::ring::{Ring, total};
 use crate::work::{Operation, PostError, SendFlags, SendRequest, Sge, Target};
 
-/// A queued send request without its elements.
+/// A queued send request without its elements. What connections need of a SEND, WRITE or READ comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct SendWork {
+    /// Bytes of the message: what the elements hold in all, or the inline bytes.
+    pub length: u32,
+    /// How.
+    pub flags: SendFlags,
+    /// Whether the message is in the queue itself, in place of elements.
+    pub inline: bool,
     /// The application's number for it.
     pub id: u64,
     /// What to do.
     pub operation: Operation,
     /// Whom it is for.
     pub target: Target,
-    /// How.
-    pub flags: SendFlags,
-    /// Whether the message is in the queue itself, in place of elements.
-    pub inline: bool,
-    /// Bytes of the message: what the elements hold in all, or the inline bytes.
-    pub length: u32,
 }
 
 /// Send requests in the order in which they were posted.
 #[derive(Debug)]
+#[repr(C)]
 pub struct SendQueue {
     ring: Ring<SendWork>,
     /// `inline_limit` bytes for each slot of the ring.
@@ -63,7 +65,9 @@ impl SendQueue {
         }
         let inline_bytes = inline.unwrap_or_default();
         let work = SendWork { id, operation, target, flags, inline: inline.is_some(), length: length as u32 };
-        if let Some(slot) = self.ring.push(work, elements) {
+        if let Some(slot) = self.ring.push(work, elements)
+            && inline.is_some()
+        {
             let start = slot * self.inline_limit as usize;
             self.inline[start..start + inline_bytes.len()].copy_from_slice(inline_bytes);
         }
@@ -97,6 +101,7 @@ impl SendQueue {
     }
 
     /// Takes the oldest request out.
+    #[inline]
     pub fn pop(&mut self) -> Option<SendWork> {
         self.ring.pop()
     }

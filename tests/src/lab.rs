@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::kernel::Kernel;
 use crate::{initramfs, packages};
@@ -50,6 +50,11 @@ impl Lab {
         self.scratch.path()
     }
 
+    /// Keeps the folder, as after a failed test.
+    pub(crate) fn keep(&self) {
+        self.scratch.has_failed.store(true, Ordering::Relaxed);
+    }
+
     /// `name` with a number that makes it new in this lab, for files and processes.
     pub(crate) fn unique(&self, name: &str) -> String {
         let number = self.scratch.number.fetch_add(1, Ordering::Relaxed);
@@ -72,6 +77,7 @@ struct Scratch {
     path: PathBuf,
     failed: PathBuf,
     number: AtomicU32,
+    has_failed: AtomicBool,
 }
 
 impl Scratch {
@@ -81,7 +87,7 @@ impl Scratch {
         let _ = fs::remove_dir_all(&failed);
         sweep(live);
         fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Self { path, failed, number: AtomicU32::new(0) })
+        Ok(Self { path, failed, number: AtomicU32::new(0), has_failed: AtomicBool::new(false) })
     }
 
     fn path(&self) -> &Path {
@@ -91,7 +97,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if std::thread::panicking() || self.has_failed.load(Ordering::Relaxed) {
             let _ = fs::remove_file(self.path.join("initramfs.cpio"));
             let _ = self.failed.parent().map(fs::create_dir_all);
             if fs::rename(&self.path, &self.failed).is_ok() {

@@ -1,7 +1,7 @@
 //! The live tests' laboratory: a real Linux RDMA stack in a guest, a network of its own for it, and judges.
 //!
-//! A test asks [`Lab::ready`] whether live tests can run here, makes a [`Network`], boots a [`Guest`] on it, runs
-//! programs in the guest and programs of ours beside it, and has the [`Capture`] judged. Nothing of it
+//! A test is hosted by a [`Venue`], which gives it a [`Network`] with a [`Guest`] on it; it runs programs in the guest and
+//! programs of ours beside it, and has the [`Capture`] judged. Nothing of it
 //! leaves the network namespace, and everything (processes, namespaces, files) goes when its owner is dropped,
 //! after a failed test too. Every wait ends: at its limit the test fails and says what it waited for.
 //!
@@ -19,6 +19,7 @@ mod network;
 mod packages;
 mod process;
 mod program;
+mod venue;
 
 pub use capture::{Capture, Verdict};
 pub use excuse::Excuse;
@@ -27,3 +28,4 @@ pub use lab::Lab;
 pub use network::Network;
 pub use process::{Output, Process};
 pub use program::program;
+pub use venue::{Place, Venue};

@@ -1,14 +1,13 @@
 //! WRITE, READ, CMP_SWAP and FETCH_ADD between us and a real Linux RoCE stack, in both roles, clean and under loss.
 //! At the end each end compares every byte of its memory with what it must be.
 
-use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::Duration;
 
-use rdmalab_tests::{Guest, GuestConfig, Lab, Network, Verdict};
+use rdmalab_tests::{Network, Place, Verdict};
 
-const GUEST: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
-const OURS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
+const GUEST: std::net::Ipv4Addr = Place::GUEST;
+const OURS: std::net::Ipv4Addr = Place::OURS;
 const PORT: u16 = 18600;
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -29,21 +28,19 @@ const CLEAN: &str =
 /// Of what each end sends. The guest's is netem's, ours a seeded rule at the TAP; TCP and ARP are spared.
 const LOSS_PERCENT: u32 = 5;
 
-#[test]
-fn linux_carries_out_operations_on_our_memory() {
-    converse("verbs-linux-active", "--passive");
+/// Linux asks, on our memory.
+pub fn linux_is_active(place: &mut Place) {
+    converse(place, "--passive");
 }
 
-#[test]
-fn we_carry_out_operations_on_linux_memory() {
-    converse("verbs-linux-passive", "");
+/// We ask, on Linux' memory.
+pub fn we_are_active(place: &mut Place) {
+    converse(place, "");
 }
 
-fn converse(test: &str, role: &str) {
-    let Some(lab) = Lab::ready(test) else { return };
-    let network = Network::new(&lab);
-    let guest = Guest::boot(&network, GuestConfig { name: "guest", ip: GUEST, mtu: 4200 });
-    guest.put("verbs_peer.py", include_str!("../peers/verbs_peer.py"));
+fn converse(place: &mut Place, role: &str) {
+    let Place { network, guest, .. } = place;
+    guest.put("verbs_peer.py", include_str!("../../peers/verbs_peer.py"));
     let listen = format!("/usr/bin/python3 /mnt/verbs_peer.py --listen {PORT}");
     let peer = guest.spawn(&listen, Duration::from_secs(280));
     guest.wait_for_listener(PORT, LIMIT);
@@ -81,7 +78,7 @@ fn converse(test: &str, role: &str) {
                 assert!(dropped.is_some_and(|dropped| dropped > 0), "we lost nothing: {line}, {ours}");
             }
         }
-        Verdict::of(&network, &capture.finish()).expect_sound();
+        Verdict::of(network, &capture.finish()).expect_sound();
     }
     // Its own word on each conversation, that both ends were content.
     let said = peer.stop().unwrap_or_else(|stuck| panic!("{stuck}\n{}", guest.state())).stdout;

@@ -6,12 +6,10 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rdmalab_tests::{
-    Capture, Excuse, Guest, GuestConfig, GuestState, Lab, Network, Output, Stuck, Verdict, program,
-};
+use rdmalab_tests::{Capture, Excuse, Guest, GuestState, Network, Output, Place, Stuck, Verdict};
 
-const GUEST: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
-const OURS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
+const GUEST: Ipv4Addr = Place::GUEST;
+const OURS: Ipv4Addr = Place::OURS;
 
 /// Sizes of messages in bytes, each with a number of rounds. A round is a message and its ACK in each direction,
 /// so that each end sends 280 packets and more: that a loss of 5 % takes none of them is one chance in a million.
@@ -29,14 +27,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How many games of a test may be played again because the guest is proven to have failed.
 const REPETITIONS: u32 = 2;
 
-#[test]
-fn linux_as_client_plays_ping_pong_with_us() {
-    play("pingpong-linux-client", Role::Client);
+/// Linux calls.
+pub fn linux_as_client(place: &mut Place) {
+    play("Linux as client", place, Role::Client);
 }
 
-#[test]
-fn linux_as_server_plays_ping_pong_with_us() {
-    play("pingpong-linux-server", Role::Server);
+/// Linux is called.
+pub fn linux_as_server(place: &mut Place) {
+    play("Linux as server", place, Role::Server);
 }
 
 /// What Linux is.
@@ -47,14 +45,12 @@ enum Role {
 }
 
 /// All games of one role: both path MTUs, clean and with loss, all sizes.
-fn play(test: &str, role: Role) {
-    let Some(lab) = Lab::ready(test) else { return };
-    let program = program(&lab);
-    let mut table = Table::new(&lab, &program);
+fn play(test: &str, place: &mut Place, role: Role) {
+    let mut table = Table { place, dropped_before: 0 };
     let (mut port, mut repetitions) = (18515, 0);
     for loss in [0, LOSS_PERCENT] {
+        let mut capture = table.prepare(loss);
         for mtu in [1024, 4096] {
-            let mut capture = table.prepare(mtu, loss);
             for (size, rounds) in ROUNDS {
                 loop {
                     // A port for each, so that no connection meets what is left of the one before.
@@ -62,7 +58,7 @@ fn play(test: &str, role: Role) {
                     let game = Game { role, size, rounds, mtu, port, loss };
                     let Err(failure) = table.check(&game) else { break };
                     let captured = capture.finish();
-                    Verdict::of(&table.network, &captured).expect_sound();
+                    Verdict::of(&table.place.network, &captured).expect_sound();
                     let excuse = failure.excuse(&captured).filter(|_| loss > 0 && repetitions < REPETITIONS);
                     let Some(excuse) = excuse else { panic!("{game:?}\n{failure}") };
                     repetitions += 1;
@@ -71,12 +67,12 @@ fn play(test: &str, role: Role) {
                         std::io::stderr(),
                         "PLAYED AGAIN, with a fresh guest: {test}, {game:?}: {excuse}\n{failure}"
                     );
-                    table = Table::new(&lab, &program);
-                    capture = table.prepare(mtu, loss);
+                    table.place.renew();
+                    capture = table.prepare(loss);
                 }
             }
-            Verdict::of(&table.network, &capture.finish()).expect_sound();
         }
+        Verdict::of(&table.place.network, &capture.finish()).expect_sound();
     }
 }
 
@@ -92,27 +88,20 @@ struct Game {
 
 /// The two players' place.
 struct Table<'a> {
-    network: Network,
-    guest: Guest,
-    program: &'a Path,
+    place: &'a mut Place,
     /// How many packets the guest's loss had taken when the last game ended.
     dropped_before: u64,
 }
 
-impl<'a> Table<'a> {
-    fn new(lab: &Lab, program: &'a Path) -> Self {
-        let network = Network::new(lab);
-        let guest = Guest::boot(&network, GuestConfig { name: "guest", ip: GUEST, mtu: 4200 });
-        Self { network, guest, program, dropped_before: 0 }
-    }
-
+impl Table<'_> {
     /// Sets up the loss and begins a capture.
-    fn prepare(&mut self, mtu: u32, loss: u32) -> Capture {
+    fn prepare(&mut self, loss: u32) -> Capture {
+        let Place { guest, network, .. } = &*self.place;
         if loss > 0 {
-            self.guest.netem_roce_loss(loss);
+            guest.netem_roce_loss(loss);
             self.dropped_before = 0;
         }
-        self.network.capture(self.guest.tap(), &format!("mtu{mtu}-loss{loss}"))
+        network.capture(guest.tap(), &format!("loss{loss}"))
     }
 
     fn check(&mut self, game: &Game) -> Result<(), Box<Failure>> {
@@ -120,7 +109,7 @@ impl<'a> Table<'a> {
         let ours = self.play(game)?;
         println!("{game:?}: {:.1} s", started.elapsed().as_secs_f64());
         if game.loss > 0 {
-            let dropped = self.guest.netem_dropped();
+            let dropped = self.place.guest.netem_dropped();
             assert!(dropped > self.dropped_before, "the guest lost nothing: {game:?}");
             self.dropped_before = dropped;
             let dropped = ours.number_after("dropped by rule:");
@@ -131,16 +120,17 @@ impl<'a> Table<'a> {
 
     /// Plays a game to its end, and gives what our program said.
     fn play(&self, game: &Game) -> Result<Output, Box<Failure>> {
-        let start = |arguments: &Vec<String>| self.network.start("ours", self.program, arguments);
+        let start =
+            |arguments: &Vec<String>| self.place.network.start("ours", self.place.program(), arguments);
         let (linux, ours) = match game.role {
             Role::Client => {
                 let mut ours = start(&game.our_arguments(None));
                 ours.wait_for_line("listening", LIMIT);
-                (self.guest.spawn(&format!("{} {OURS}", game.for_linux()), LIMIT), ours)
+                (self.place.guest.spawn(&format!("{} {OURS}", game.for_linux()), LIMIT), ours)
             }
             Role::Server => {
-                let linux = self.guest.spawn(&game.for_linux(), LIMIT);
-                self.guest.wait_for_listener(game.port, LIMIT);
+                let linux = self.place.guest.spawn(&game.for_linux(), LIMIT);
+                self.place.guest.wait_for_listener(game.port, LIMIT);
                 (linux, start(&game.our_arguments(Some(GUEST))))
             }
         };
@@ -151,12 +141,12 @@ impl<'a> Table<'a> {
             if linux.success() && ours.success() {
                 return Ok(ours);
             }
-            return Err(Box::new(Failure { ours, linux: End::Own(linux), guest: self.guest.state() }));
+            return Err(Box::new(Failure { ours, linux: End::Own(linux), guest: self.place.guest.state() }));
         }
-        let guest = self.guest.state();
+        let guest = self.place.guest.state();
         let linux = match linux.stop() {
             Ok(output) => End::Asked(output),
-            Err(stuck) => End::Never(stuck, Box::new(self.guest.state())),
+            Err(stuck) => End::Never(stuck, Box::new(self.place.guest.state())),
         };
         Err(Box::new(Failure { ours, linux, guest }))
     }

@@ -1,28 +1,18 @@
 //! The harness and the peer script by themselves: two processes of one guest converse over its rxe device. What
 //! fails here is not the emulator's fault. There is no loss: how well Linux copes with that is not our matter.
 
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use rdmalab_tests::{Excuse, Guest, GuestConfig, Lab, Network};
+use rdmalab_tests::{Excuse, Place};
 
 const PORT: u16 = 18600;
 const LIMIT: Duration = Duration::from_secs(60);
 const OPERATIONS: &str = "WRITE:0,WRITE:65537*2,WRITE_WITH_IMM:33*3,SEND:0,SEND:1*3,SEND_WITH_IMM:4097,\
                           READ:0,READ:65537*2,CMP_SWAP*3,CMP_SWAP_MISS*3,FETCH_ADD*3";
 
-#[test]
-fn what_the_live_tests_build_on_holds() {
-    let Some(lab) = Lab::ready("harness") else { return };
-    let network = Network::new(&lab);
-    let guest =
-        Guest::boot(&network, GuestConfig { name: "guest", ip: Ipv4Addr::new(10, 9, 0, 1), mtu: 4200 });
-    two_ends_of_the_peer_script_are_content_with_each_other(&guest);
-    a_guest_does_many_things_at_once_and_says_how_it_is_to_its_end(&guest);
-}
-
-fn two_ends_of_the_peer_script_are_content_with_each_other(guest: &Guest) {
-    guest.put("verbs_peer.py", include_str!("../peers/verbs_peer.py"));
+pub fn two_ends_are_content(place: &mut Place) {
+    let guest = &place.guest;
+    guest.put("verbs_peer.py", include_str!("../../peers/verbs_peer.py"));
     let python = "/usr/bin/python3 /mnt/verbs_peer.py";
     let listener = guest.spawn(&format!("{python} --listen {PORT}"), LIMIT);
     guest.wait_for_listener(PORT, LIMIT);
@@ -41,7 +31,9 @@ fn two_ends_of_the_peer_script_are_content_with_each_other(guest: &Guest) {
 }
 
 /// The guest is over afterwards.
-fn a_guest_does_many_things_at_once_and_says_how_it_is_to_its_end(guest: &Guest) {
+pub fn to_its_end(place: &mut Place) {
+    place.use_up();
+    let guest = &place.guest;
     let many: Vec<_> =
         (0..10).map(|number| (number, guest.spawn(&format!("echo {number}"), LIMIT))).collect();
     for (number, job) in many {
@@ -59,7 +51,7 @@ fn a_guest_does_many_things_at_once_and_says_how_it_is_to_its_end(guest: &Guest)
 
     // Powered off at once, by the kernel: an end like that of a kernel that has failed.
     let never = guest.spawn("echo o >/proc/sysrq-trigger; exec sleep 1000", LIMIT);
-    assert!(never.within(Duration::from_secs(10)).is_none());
+    assert!(never.within(Duration::from_secs(3)).is_none());
     let state = guest.state();
     assert!(state.is_over, "{state}");
     assert_eq!(Excuse::in_guest(&state, None), Some(Excuse::Dead));

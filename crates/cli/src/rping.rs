@@ -46,7 +46,7 @@ pub struct Options {
     count: Option<u64>,
 
     /// Bytes of a ping. A server takes what its client has
-    #[arg(short = 'S', value_name = "SIZE", default_value_t = 100, value_parser = clap::value_parser!(u32).range(23..=65536))]
+    #[arg(short = 'S', value_name = "SIZE", default_value_t = 100, value_parser = clap::value_parser!(u32).range(23..=65535))]
     size: u32,
 
     /// Show the data of each ping

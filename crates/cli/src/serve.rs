@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rdmalab_device::{Device, PathMtu};
+use rdmalab_programs::perf::{self, Measure, Operation};
 use rdmalab_programs::serve::{self, Happening, Ledger, Services};
 use rdmalab_programs::{pingpong, rping, ucmatose, udaddy};
 use rdmalab_sim::Seed;
@@ -24,6 +25,19 @@ use table::Table;
 
 /// How often a flag is looked at.
 const LOOK: Duration = Duration::from_millis(50);
+/// The first port for perftest, whose own is ibv_rc_pingpong's too.
+const PERF_PORT: u16 = 18516;
+/// perftest's programs, in the order of their ports.
+const PERF: [(&str, Operation, Measure); 8] = [
+    ("write_bw", Operation::Write, Measure::Bandwidth),
+    ("read_bw", Operation::Read, Measure::Bandwidth),
+    ("send_bw", Operation::Send, Measure::Bandwidth),
+    ("atomic_bw", Operation::FetchAndAdd, Measure::Bandwidth),
+    ("write_lat", Operation::Write, Measure::Latency),
+    ("read_lat", Operation::Read, Measure::Latency),
+    ("send_lat", Operation::Send, Measure::Latency),
+    ("atomic_lat", Operation::FetchAndAdd, Measure::Latency),
+];
 
 /// Stays up and serves any number of clients of rping, ucmatose, cmtime, udaddy and ibv_rc_pingpong at once, until Ctrl-C.
 /// On a terminal a table shows who is there and what goes on; elsewhere it is told now and then
@@ -48,6 +62,11 @@ pub struct Options {
     /// TCP port for clients of ibv_rc_pingpong; 0 for none
     #[arg(long, value_name = "PORT", default_value_t = pingpong::DEFAULT_PORT)]
     pingpong_port: u16,
+
+    /// TCP port for clients of ib_write_bw, with those of ib_read_bw, ib_send_bw, ib_atomic_bw, ib_write_lat, ib_read_lat,
+    /// ib_send_lat and ib_atomic_lat behind it; 0 for none. Sizes and lengths are the programs' own
+    #[arg(long, value_name = "PORT", default_value_t = PERF_PORT, value_parser = clap::value_parser!(u16).range(..65_529))]
+    perf_port: u16,
 
     /// Messages that clients of ucmatose were told of
     #[arg(short = 'C', value_name = "COUNT", default_value_t = 10)]
@@ -145,11 +164,14 @@ fn banner(device: &Device, link: &str, services: &Services) -> Vec<String> {
         [("rping", &services.rping), ("ucmatose", &services.ucmatose), ("udaddy", &services.udaddy)]
     {
         if let Some(at) = at.first() {
-            lines.push(format!("  {name:<9} rdma_cm port {}", at.port()));
+            lines.push(format!("  {name:<10} rdma_cm port {}", at.port()));
         }
     }
     if let Some(pingpong) = &services.pingpong {
-        lines.push(format!("  {:<9} TCP port {}", "pingpong", pingpong.port));
+        lines.push(format!("  {:<10} TCP port {}", "pingpong", pingpong.port));
+    }
+    for (options, (name, ..)) in services.perf.iter().zip(PERF) {
+        lines.push(format!("  {name:<10} TCP port {}", options.port));
     }
     lines.push("listening, until Ctrl-C".to_owned());
     lines
@@ -159,12 +181,13 @@ impl Options {
     fn services(&self, device: &Device, seed: u64) -> Services {
         let at = |port: u16| if port == 0 { Vec::new() } else { listening(device, None, port) };
         let most = device.max_mtu();
+        let first_psn = Seed::new(seed).branch(1).random().below(1 << 24) as u32;
         let pingpong = pingpong::Options {
             size: self.pingpong_size,
             rounds: self.pingpong_rounds,
             port: self.pingpong_port,
             mtu: if most.bytes() < PathMtu::M1024.bytes() { most } else { PathMtu::M1024 },
-            first_psn: Seed::new(seed).branch(1).random().below(1 << 24) as u32,
+            first_psn,
             patience: Some(Duration::from_secs(30)),
             ..pingpong::Options::default()
         };
@@ -175,9 +198,25 @@ impl Options {
             messages: self.messages,
             size: self.size,
             pingpong: (self.pingpong_port != 0).then_some(pingpong),
+            perf: self.perf(most, first_psn),
             most_clients: self.most_clients as usize,
             idle: Duration::from_secs(self.idle),
-            ..Services::none()
         }
+    }
+
+    fn perf(&self, mtu: PathMtu, first_psn: u32) -> Vec<perf::Options> {
+        if self.perf_port == 0 {
+            return Vec::new();
+        }
+        let patience = Some(Duration::from_secs(30));
+        let ports = self.perf_port..;
+        let test = |(port, (_, operation, measure))| perf::Options {
+            port,
+            mtu,
+            first_psn,
+            patience,
+            ..perf::Options::new(operation, measure)
+        };
+        ports.zip(PERF).map(test).collect()
     }
 }

@@ -18,7 +18,7 @@ mod table;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use rdmalab_device::Device;
+use rdmalab_device::{Device, Stream};
 
 pub use error::PerfError;
 pub use exchange::{Figures, Side};
@@ -74,6 +74,29 @@ pub fn run(
         }
         Role::Client(server) => device.connect(SocketAddr::new(server, options.port), options.patience)?,
     };
+    play(device, device_name, role, options, stream, tell)
+}
+
+/// Plays the server for a client that has connected to a listener of the caller's.
+pub fn answer(
+    device: &Device,
+    device_name: &str,
+    options: &Options,
+    stream: Stream,
+    tell: &mut dyn FnMut(Step<'_>),
+) -> Result<(), PerfError> {
+    options.check()?;
+    play(device, device_name, Role::Server, options, stream, tell)
+}
+
+fn play(
+    device: &Device,
+    device_name: &str,
+    role: Role,
+    options: &Options,
+    stream: Stream,
+    tell: &mut dyn FnMut(Step<'_>),
+) -> Result<(), PerfError> {
     let peer = stream.ends().map(|(_, peer)| peer.ip());
     let heard = || device.counters().rcvd_pkts;
     let mut exchange = Exchange::new(stream, role, options.patience, &heard);

@@ -30,8 +30,8 @@ use crate::report::Report;
 
 /// The RDMA-CM port that the program listens on if nothing else is said.
 pub const DEFAULT_PORT: u16 = 7174;
-/// The sizes that the real program takes.
-pub const SIZES: std::ops::RangeInclusive<u32> = 23..=65536;
+/// The sizes that the real program takes. Its server takes none above its own (`-S`), ours any.
+pub const SIZES: std::ops::RangeInclusive<u32> = 23..=65535;
 
 /// How a client is to ping.
 #[derive(Clone, Debug)]

@@ -118,7 +118,7 @@ impl Answerer {
     ) -> Result<(), ConnectError> {
         let foreign = |what| ConnectError::Foreign { program: "rping", what };
         if advert.length == 0 || advert.length > *SIZES.end() {
-            return Err(foreign("a ping has 1 to 65536 bytes"));
+            return Err(foreign("a ping has 1 to 65535 bytes"));
         }
         let operation = match self.state {
             State::AwaitsSource => {

@@ -21,7 +21,7 @@ pub fn connect(
     mut tell: impl FnMut(&str),
 ) -> Result<Report, ConnectError> {
     if !SIZES.contains(&options.size) {
-        return Err(ConnectError::Options("a ping has 23 to 65536 bytes"));
+        return Err(ConnectError::Options("a ping has 23 to 65535 bytes"));
     }
     let channel = device.event_channel()?;
     let begun = Instant::now();

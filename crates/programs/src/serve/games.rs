@@ -9,6 +9,7 @@ use rdmalab_device::{Device, Listener, Stream};
 
 use super::{Happening, Ledger, Program, Services, Tell};
 use crate::connect_error::ConnectError;
+use crate::perf::{self, PerfError};
 use crate::pingpong::{self, PingpongError};
 
 /// Clients of a program at once: each has a thread.
@@ -20,6 +21,7 @@ const NOTICE: Duration = Duration::from_millis(100);
 pub(super) struct Games<'d> {
     device: &'d Device,
     pingpong: Option<(Listener, pingpong::Options)>,
+    perf: Vec<(Listener, perf::Options)>,
     /// Who plays now.
     players: AtomicUsize,
 }
@@ -38,7 +40,9 @@ impl<'d> Games<'d> {
             Some(options) => Some((device.listen(options.port)?, options.clone())),
             None => None,
         };
-        Ok(Self { device, pingpong, players: AtomicUsize::new(0) })
+        let perf = services.perf.iter().map(|options| Ok((device.listen(options.port)?, options.clone())));
+        let perf = perf.collect::<Result<_, ConnectError>>()?;
+        Ok(Self { device, pingpong, perf, players: AtomicUsize::new(0) })
     }
 
     /// Waits for players, in threads that end soon after `stop`; games that are being played are played to their end, or
@@ -50,6 +54,15 @@ impl<'d> Games<'d> {
                     let report = pingpong::answer(device, stream, options, |_| ())?;
                     let messages = u64::from(report.rounds);
                     Ok::<_, PingpongError>((messages, messages * u64::from(report.size) * 2))
+                });
+            });
+        }
+        for (listener, options) in &self.perf {
+            scope.spawn(move || {
+                self.wait(scope, listener, hall, Program::Perf, move |device, stream| {
+                    perf::answer(device, "", options, stream, &mut |_| ())?;
+                    // How many messages there were, only the client knows.
+                    Ok::<_, PerfError>((0, 0))
                 });
             });
         }

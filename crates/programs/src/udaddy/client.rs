@@ -52,8 +52,12 @@ pub fn connect(device: &Device, options: &Options) -> Result<Report, ConnectErro
     let services = client.ask()?;
     let connecting = begun.elapsed();
     let begun = Instant::now();
+    // A real server answers nobody until it has everything of everybody.
     for service in services.values() {
-        client.exchange(service)?;
+        client.send(service)?;
+    }
+    for service in services.values() {
+        client.take(service)?;
     }
     let connections = u64::from(options.connections);
     let messages = connections * u64::from(options.messages);
@@ -113,11 +117,10 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// The datagrams of one service.
-    fn exchange(&self, service: &Service) -> Result<(), ConnectError> {
-        let Options { messages, size, patience, .. } = *self.options;
+    /// Sends all datagrams of one service.
+    fn send(&self, service: &Service) -> Result<(), ConnectError> {
+        let Options { messages, size, .. } = *self.options;
         let Some((_, target)) = service.way else { return Ok(()) };
-        let (mut sent, mut back) = (0, 0);
         let number = service.queue_pair.number().value().to_be_bytes();
         for _ in 0..messages {
             service.queue_pair.post_send(&SendRequest {
@@ -129,6 +132,13 @@ impl Client<'_> {
                 ..SendRequest::default()
             })?;
         }
+        Ok(())
+    }
+
+    /// Takes all answers of one service.
+    fn take(&self, service: &Service) -> Result<(), ConnectError> {
+        let Options { messages, size, patience, .. } = *self.options;
+        let (mut sent, mut back) = (0, 0);
         while sent < messages || back < messages {
             let lost = ConnectError::Lost { missing: u64::from(messages - back), of: u64::from(messages) };
             let patience = patience.unwrap_or(Duration::MAX);

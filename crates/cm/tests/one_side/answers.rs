@@ -312,3 +312,38 @@ fn patience_is_a_setting_within_what_can_be_said() {
         assert!(matches!(side.event(), Event::Unreachable { .. }));
     }
 }
+
+#[test]
+fn rejection_by_a_stranger_or_for_another_peer_ends_nothing() {
+    let rej = |side: &Side, local_communication_id| Rej {
+        local_communication_id,
+        ..side.rej(RejMessage::Other, RejReason::CONSUMER_REJECT)
+    };
+    let mut side = Side::calling();
+    for id in [0, PEER_ID] {
+        side.deliver_from(other_route(), 1, CmMessage::Rej(rej(&side, id)));
+    }
+    side.expect_nothing();
+    for mut side in [Side::replied(), Side::accepted()] {
+        side.deliver_from(other_route(), 1, CmMessage::Rej(rej(&side, PEER_ID)));
+        side.deliver(CmMessage::Rej(rej(&side, PEER_ID + 1)));
+        side.expect_nothing();
+        assert_eq!(side.counters().unknown, 2);
+        side.deliver(CmMessage::Rej(rej(&side, 0)));
+        assert!(matches!(side.event(), Event::Rejected { .. }));
+    }
+}
+
+#[test]
+fn list_of_connections_has_those_that_the_owner_knows() {
+    let list = |side: &Side| side.cm.connection_ids().collect::<Vec<_>>();
+    let (mut side, _) = Side::called();
+    assert_eq!(list(&side), [side.id]);
+    side.cm.reject(side.now, side.id, &RejectRequest::consumer(&[])).unwrap();
+    assert_eq!((list(&side).len(), side.cm.connections()), (0, 1));
+    for mut side in Side::connected() {
+        assert_eq!(list(&side), [side.id]);
+        side.cm.destroy(side.now, side.id).unwrap();
+        assert_eq!((list(&side).len(), side.cm.connections()), (0, 1));
+    }
+}

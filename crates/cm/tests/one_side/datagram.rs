@@ -59,7 +59,9 @@ fn question_is_answered_once_and_the_answer_repeated() {
     assert_eq!((call.service_id, call.ip.unwrap().source.port()), (UDP_SERVICE, 40_000));
     side.deliver(CmMessage::SidrReq(question(1)));
     side.expect_nothing();
+    side.now += WAIT;
     side.cm.answer(side.now, id, &GOOD).unwrap();
+    assert_eq!(side.cm.next_timeout(), Some(side.now + MEMORY));
     let rep = sent_answer(&mut side);
     assert_eq!(
         (rep.request_id, rep.status, rep.qpn, rep.queue_key),

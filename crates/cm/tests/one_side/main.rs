@@ -4,6 +4,7 @@ mod answers;
 mod datagram;
 mod limits;
 mod listeners;
+mod patience;
 mod release;
 mod request;
 mod side;

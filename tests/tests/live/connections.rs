@@ -1,0 +1,149 @@
+//! The programs that connect by rdma_cm, between us and a real Linux RoCE stack, in both roles, over IPv4 and IPv6: rping,
+//! which compares all data, ucmatose, udaddy and cmtime.
+
+use std::time::{Duration, Instant};
+
+use rdmalab_tests::{Job, Network, Output, Place, Verdict};
+
+const LIMIT: Duration = Duration::from_secs(60);
+/// Beside [`Place::GUEST`] and [`Place::OURS`].
+const GUEST_V6: &str = "fd00:9::1";
+const OURS_V6: &str = "fd00:9::2";
+
+/// Clients in the guest, each with its end at our `serve`, all of them one behind the other, while an rping goes on that in the end is killed.
+pub fn linux_calls(place: &mut Place) {
+    give_v6(place);
+    let (network, guest) = (&place.network, &place.guest);
+    let capture = network.capture(guest.tap(), "linux-calls");
+    let line = format!("serve {} --every 3600", our_link());
+    let arguments: Vec<&str> = line.split(' ').collect();
+    let mut ours = network.start("serve", place.program(), &arguments);
+    ours.wait_for_line("listening", LIMIT);
+    let ours_v4 = Place::OURS;
+    let beside = guest.spawn(&format!("rping -c -a {ours_v4} -V -S 300"), LIMIT);
+    let mut calls = Vec::new();
+    for address in [ours_v4.to_string(), OURS_V6.to_owned()] {
+        for (count, size) in [(100, 100), (20, 23), (10, 65535)] {
+            calls.push(format!("rping -c -a {address} -C {count} -V -S {size}"));
+        }
+        calls.push(format!("ucmatose -s {address}"));
+        calls.push(format!("ucmatose -s {address} -c 64"));
+        calls.push(format!("udaddy -s {address}"));
+        calls.push(format!("udaddy -s {address} -c 3 -C 30 -S 1001"));
+    }
+    calls.push(format!("cmtime -s {ours_v4} -c 100"));
+    for call in &calls {
+        let started = Instant::now();
+        let said = guest.run(call, LIMIT);
+        assert!(said.success(), "{call}\nLinux: {said}\nours: {}", ours.output_so_far());
+        println!("{call}: {:.1} s", started.elapsed().as_secs_f64());
+    }
+    let said = beside.output_so_far();
+    assert!(said.status.is_none(), "an rping without end has ended: {said}");
+    let _ = beside.stop();
+    std::thread::sleep(Duration::from_millis(500));
+    let said = ours.stop(Duration::from_secs(10));
+    println!("{said}");
+    assert!(said.success(), "{said}");
+    // The table at the end. Whoever is killed may leave a READ that finds no memory any more.
+    for (program, family, served, killed) in [
+        ("rping", ".", 4, 1),
+        ("rping", ":", 3, 0),
+        ("ucmatose", ".", 165, 0),
+        ("ucmatose", ":", 65, 0),
+        ("udaddy", ".", 4, 0),
+        ("udaddy", ":", 4, 0),
+    ] {
+        let row = last_row(&said, program, family);
+        assert_eq!((row.served, row.refused), (served, 0), "{program} {family}: {said}");
+        assert!(row.failed <= killed, "{program} {family}: {said}");
+    }
+    assert_eq!(last_row(&said, "ucmatose", ":").messages, 650, "{said}");
+    assert_eq!(last_row(&said, "udaddy", ".").messages, 100, "{said}");
+    Verdict::of(network, &capture.finish()).expect_sound();
+}
+
+/// Servers in the guest, called by our clients.
+pub fn linux_is_called(place: &mut Place) {
+    give_v6(place);
+    let guest_v4 = Place::GUEST;
+    let capture = place.network.capture(place.guest.tap(), "linux-is-called");
+    // A server of rping for each family, since `-a ::0` is for both and the default for IPv4 only.
+    let rping = place.guest.spawn("rping -s -P -a ::0 -v -S 65535", Duration::from_secs(100));
+    for address in [guest_v4.to_string(), GUEST_V6.to_owned()] {
+        for (count, size) in [(100, 64), (20, 23), (10, 65535)] {
+            call(place, &rping, &format!("rping -c -a {address} -V -C {count} -S {size}"));
+        }
+    }
+    let said = rping.stop().unwrap_or_else(|stuck| panic!("{stuck}"));
+    // It shows the data of each ping, which it has READ from us.
+    assert_eq!(said.stdout.matches("server ping data: rdma-ping-0: ").count(), 6, "{said}");
+    for (server, client) in [
+        ("ucmatose", format!("ucmatose -s {guest_v4}")),
+        ("ucmatose -b ::0", format!("ucmatose -s {GUEST_V6}")),
+        ("ucmatose -c 64 -C 3 -S 5000", format!("ucmatose -s {guest_v4} -c 64 -C 3 -S 5000")),
+        ("udaddy", format!("udaddy -s {guest_v4}")),
+        ("udaddy -b ::0 -c 3 -C 30 -S 1001", format!("udaddy -s {GUEST_V6} -c 3 -C 30 -S 1001")),
+    ] {
+        let job = place.guest.spawn(server, LIMIT);
+        call(place, &job, &client);
+        let said = job.finish().unwrap_or_else(|stuck| panic!("{stuck}"));
+        assert!(said.success(), "{server}: {said}");
+    }
+    Verdict::of(&place.network, &capture.finish()).expect_sound();
+}
+
+/// Plays our client, again as long as nobody listens yet: who listens by rdma_cm is nowhere to be seen in the guest.
+#[track_caller]
+fn call(place: &Place, server: &Job, line: &str) {
+    let started = Instant::now();
+    let line = format!("{line} {}", our_link());
+    let arguments: Vec<&str> = line.split(' ').collect();
+    loop {
+        let said = place.network.start("ours", place.program(), &arguments).end_within(LIMIT);
+        let is_early =
+            said.stderr.contains("refused the connection") || said.stderr.contains("no such datagram");
+        if said.success() {
+            println!("{line}: {:.1} s", started.elapsed().as_secs_f64());
+            return;
+        }
+        let is_early = is_early && started.elapsed() < Duration::from_secs(20);
+        assert!(is_early, "{line}\nours: {said}\nLinux: {}", server.output_so_far());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn our_link() -> String {
+    format!("--tap {} --ip {}/24 --ip {OURS_V6}/64", Network::TAP, Place::OURS)
+}
+
+/// Gives the guest an IPv6 address, and waits until its RDMA device has it.
+#[track_caller]
+fn give_v6(place: &Place) {
+    let line = format!(
+        "ip address add {GUEST_V6}/64 dev eth0 nodad 2>/dev/null\n\
+         for _ in $(seq 100); do grep -q '^fd00' /sys/class/infiniband/rxe0/ports/1/gids/2 && exit 0; sleep 0.1; done; exit 1"
+    );
+    place.guest.run(&line, LIMIT).expect_success("giving the guest an IPv6 address");
+}
+
+/// What the table says of a program and an address family.
+struct Last {
+    served: u64,
+    refused: u64,
+    failed: u64,
+    messages: u64,
+}
+
+#[track_caller]
+fn last_row(said: &Output, program: &str, family: &str) -> Last {
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let mut rows = said.stdout.lines().rev().map(words);
+    let row = rows.find(|row| {
+        row.first().is_some_and(|first| first == program)
+            && row.get(1).is_some_and(|peer| peer.contains(family))
+    });
+    let row = row.unwrap_or_else(|| panic!("no row of {program}: {said}"));
+    let number = |place: usize| row.get(place).and_then(|word| word.parse().ok()).unwrap_or_default();
+    Last { served: number(3), refused: number(4), failed: number(5), messages: number(6) }
+}

@@ -101,26 +101,34 @@ impl ConnectionTable {
 
     /// Takes in what came, does what is due, and puts out what follows.
     pub(crate) fn service(&mut self, endpoint: &mut Endpoint, context: &mut Context, now: u64) {
-        let Self { cm, services, events, .. } = self;
-        services.poll(endpoint, context, |route, bytes| cm.handle_mad(now, route, bytes));
-        while events.len() < MAX_EVENTS
+        // What follows from one message is done before the next: it may be about the same connection.
+        while let Some((route, bytes)) = self.services.receive(endpoint, context) {
+            self.cm.handle_mad(now, route, &bytes);
+            self.heed(endpoint, context, now);
+        }
+        while self.events.len() < MAX_EVENTS
             && let Some(event) = endpoint.poll_event()
         {
             if let Event::CommunicationEstablished(number) = event {
-                cm.communication_established(number);
+                self.cm.communication_established(number);
             }
-            events.push_back(event);
+            self.events.push_back(event);
         }
-        if cm.next_timeout().is_some_and(|due| due <= now) {
-            cm.handle_timeout(now);
+        if self.cm.next_timeout().is_some_and(|due| due <= now) {
+            self.cm.handle_timeout(now);
         }
-        while let Some(event) = self.cm.poll_event() {
-            self.happen(endpoint, context, now, event);
-        }
+        self.heed(endpoint, context, now);
         while self.services.has_room()
             && let Some(outgoing) = self.cm.poll_transmit()
         {
             self.services.send(endpoint, context, &outgoing);
+        }
+    }
+
+    /// Does what follows from what connection management tells.
+    fn heed(&mut self, endpoint: &mut Endpoint, context: &mut Context, now: u64) {
+        while let Some(event) = self.cm.poll_event() {
+            self.happen(endpoint, context, now, event);
         }
     }
 

@@ -127,13 +127,12 @@ impl GeneralServices {
         }
     }
 
-    /// Takes the datagrams that came, and the places of those that have gone back.
-    pub(crate) fn poll(
+    /// The next datagram that came. Takes the places of those that have gone back, too.
+    pub(crate) fn receive(
         &mut self,
         endpoint: &mut Endpoint,
         context: &mut Context,
-        mut take: impl FnMut(Route, &[u8]),
-    ) {
+    ) -> Option<(Route, [u8; Mad::LENGTH])> {
         while let Some(completion) = context.poll_completion(self.completions) {
             let place = completion.id as u32;
             if completion.kind != CompletionKind::Receive {
@@ -145,20 +144,26 @@ impl GeneralServices {
                 }
                 continue;
             }
-            if completion.status == CompletionStatus::Success {
+            let mut received = None;
+            // All of them have one length.
+            if completion.status == CompletionStatus::Success && completion.length as usize == PLACE {
                 let mut bytes = [0; PLACE];
-                let length = (completion.length as usize).min(PLACE);
                 let index = usize::from(completion.partition_index);
                 let key = endpoint.config().partition_keys.get(index).copied().unwrap_or(PKey::DEFAULT);
                 if self.memory.read(place as usize * PLACE, &mut bytes).is_ok()
-                    && let Some((area, mad)) = bytes.get(..length).and_then(|bytes| bytes.split_first_chunk())
+                    && let Some((area, mad)) = bytes.split_first_chunk()
+                    && let Some(mad) = mad.first_chunk()
                     && let Some((local, peer)) = addresses(area)
                 {
-                    take(Route::new(local, peer, key), mad);
+                    received = Some((Route::new(local, peer, key), *mad));
                 }
             }
             self.receive_at(endpoint, context, place);
+            if received.is_some() {
+                return received;
+            }
         }
+        None
     }
 }
 

@@ -254,6 +254,23 @@ fn an_identifier_that_is_destroyed_takes_what_it_had_along() {
 }
 
 #[test]
+fn who_has_accepted_may_end_the_connection_before_the_caller_has_confirmed_it() {
+    let mut pair = Pair::new(no_rules());
+    pair.listen(PortSpace::Tcp);
+    pair.call(QueuePairType::Rc, &[]);
+    let called = pair.accept(QueuePairType::Rc, &[]);
+    let now = pair.network.now();
+    pair.connections(End::B).disconnect(now, called).unwrap();
+    assert_eq!(pair.event(End::B).1, CmEventKind::Disconnected(DisconnectCause::Ours));
+    assert_eq!(pair.state(End::B, called), Some(State::Err));
+    let (_, event) = pair.event(End::A);
+    assert!(matches!(event, CmEventKind::Rejected { .. } | CmEventKind::Established { .. }), "{event:?}");
+    if matches!(event, CmEventKind::Established { .. }) {
+        assert!(matches!(pair.event(End::A).1, CmEventKind::Disconnected(_)));
+    }
+}
+
+#[test]
 fn callers_of_a_listener_that_goes_before_it_hears_of_them_are_refused() {
     let mut pair = Pair::new(no_rules());
     let listener = pair.listen(PortSpace::Tcp);

@@ -1,5 +1,6 @@
 //! The built program, as its users see it: what it prints, what it writes, how it exits.
 
+mod connected;
 mod craft;
 mod demo;
 mod demo_judged;
@@ -8,4 +9,5 @@ mod dump;
 mod perf;
 mod program;
 mod states;
+mod unprivileged;
 mod usage;

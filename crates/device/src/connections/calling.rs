@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use rdmalab_cm::{ConnectRequest, PathSettings, ResolveRequest, Route, Target};
+use rdmalab_cm::{ConnectRequest, DisconnectCause, PathSettings, ResolveRequest, Route, Target};
 use rdmalab_wire::Qpn;
 use rdmalab_wire::mad::PortSpace;
 
@@ -141,7 +141,18 @@ impl Connections<'_> {
         let identifier = self.table.identifier(id)?;
         let below = identifier.below;
         match identifier.stage {
-            Stage::Connected | Stage::Accepted => {}
+            Stage::Connected => {}
+            // The caller has not confirmed: what we said is taken back, and no answer to that is due.
+            Stage::Accepted => {
+                identifier.stage = Stage::Over;
+                if let Some(Below::Connection(connection)) = below {
+                    self.table.cm.destroy(now, connection)?;
+                    self.table.disown(Below::Connection(connection));
+                }
+                self.break_queue_pair(id);
+                self.table.tell(id, CmEventKind::Disconnected(DisconnectCause::Ours));
+                return Ok(());
+            }
             // The peer was quicker.
             Stage::Over => return Ok(()),
             stage => return Err(CmError::WrongState(stage.name())),

@@ -1,0 +1,95 @@
+//! An ordinary user in an empty network namespace, where there is nothing but a loopback interface: as in a container.
+//!
+//! Making the namespace needs root, or a kernel that lets users make their own. What runs in it has no rights at all.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// `serve` as nobody, its clients as nobody, and an end by Ctrl-C. The program comes as `$1`, a folder to write to as `$2`.
+const SCRIPT: &str = r#"
+set -eu
+ip link set lo up
+as_nobody() { exec setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all "$@"; }
+(as_nobody "$1" serve --ip 127.0.0.1 --pcap "$2/served.pcapng" >"$2/serve.txt" 2>&1) & serving=$!
+for _ in $(seq 100); do grep -q 'until Ctrl-C' "$2/serve.txt" && break; sleep 0.1; done
+(as_nobody "$1" perf write --ip 127.0.0.2 -p 18516 -s 65536 -n 50 127.0.0.1)
+(as_nobody "$1" rping -c -a 127.0.0.1 --ip 127.0.0.2 -C 10 -V)
+kill -INT "$serving"
+wait "$serving"
+cat "$2/serve.txt"
+"#;
+
+#[test]
+fn nobody_serves_and_measures_over_udp_sockets_in_an_empty_namespace() {
+    let test = "nobody_serves_and_measures_over_udp_sockets_in_an_empty_namespace";
+    let inside: &[&str] = match ["--net", "--user --map-root-user --net"]
+        .map(|way| way.split(' ').collect::<Vec<_>>())
+        .iter()
+        .find(|way| can(way))
+    {
+        Some(way) if way.len() == 1 => &["--net"],
+        Some(_) => &["--user", "--map-root-user", "--net"],
+        None => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{test} needs a network namespace");
+            // Straight to the descriptor: the test harness keeps what `eprintln!` writes from those who pass.
+            let _ = writeln!(std::io::stderr(), "skipped: {test}: no network namespace can be made");
+            return;
+        }
+    };
+    // Nobody may read neither the build directory nor this user's folders.
+    let folder = std::env::temp_dir().join(format!("rdmalab-unprivileged-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let _end = Removed(folder.clone());
+    let program = folder.join("rdmalab");
+    std::fs::copy(env!("CARGO_BIN_EXE_rdmalab"), &program).unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(&folder, open).unwrap();
+    let child = Command::new("unshare")
+        .args(inside)
+        .args(["bash", "-c", SCRIPT, "script"])
+        .args([&program, &folder])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output = within(child, Duration::from_secs(60));
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{out}\n{err}");
+    for part in ["RDMA_Write BW Test", " 65536 ", "rping"] {
+        assert!(out.contains(part), "{part:?} is not in:\n{out}\n{err}");
+    }
+    // A whole capture, in which every checksum is right.
+    let capture = folder.join("served.pcapng");
+    let judged = Command::new(env!("CARGO_BIN_EXE_rdmalab")).arg("dump").arg(&capture).output().unwrap();
+    let summary = String::from_utf8_lossy(&judged.stderr);
+    assert!(judged.status.success() && summary.contains("ICRC right in"), "{summary}");
+}
+
+/// Whether a namespace can be made this way.
+fn can(way: &[&str]) -> bool {
+    let made = Command::new("unshare").args(way).arg("true").stderr(Stdio::null()).status();
+    made.is_ok_and(|status| status.success())
+}
+
+/// Ends it when the time is up.
+fn within(mut child: std::process::Child, limit: Duration) -> std::process::Output {
+    let end = Instant::now() + limit;
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > end {
+            let _ = child.kill();
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.wait_with_output().unwrap()
+}
+
+struct Removed(std::path::PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

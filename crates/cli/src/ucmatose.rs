@@ -27,7 +27,7 @@ pub struct Options {
     link: LinkOptions,
 
     /// How many connections, or datagram services
-    #[arg(short = 'c', value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=50_000))]
+    #[arg(short = 'c', value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=28_000))]
     connections: u32,
 
     /// Messages over each; the server must be told alike

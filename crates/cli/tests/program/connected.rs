@@ -1,0 +1,123 @@
+//! `rdmalab serve`, `rping`, `ucmatose` and `udaddy` against each other over UDP sockets on loopback addresses, and how they
+//! end at a signal.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command};
+use std::time::{Duration, Instant};
+
+use crate::program::{Run, command, rdmalab, scratch, text};
+
+/// A program that runs until it is told to end.
+struct Running {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    said: String,
+}
+
+impl Running {
+    /// Starts it, and waits until it has said so.
+    fn start(arguments: &[&str], until: &str) -> Self {
+        let mut child = command(arguments).spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let mut running = Self { child, out, said: String::new() };
+        running.wait_for(until);
+        running
+    }
+
+    fn wait_for(&mut self, what: &str) {
+        let from = self.said.len();
+        while !self.said[from..].contains(what) {
+            assert!(self.out.read_line(&mut self.said).unwrap() > 0, "it ended: {:?}", self.child.wait());
+        }
+    }
+
+    /// Sends a signal, and waits for the end.
+    fn end(mut self, signal: &str) -> Run {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        self.out.read_to_string(&mut self.said).unwrap();
+        let output = self.child.wait_with_output().unwrap();
+        Run { code: output.status.code(), out: self.said, err: String::from_utf8(output.stderr).unwrap() }
+    }
+}
+
+/// How many packets are in a capture, all of which must be right.
+#[track_caller]
+fn packets(capture: &str) -> usize {
+    rdmalab(&["dump", capture]).exits(0).lines().len()
+}
+
+#[test]
+fn serve_ends_at_a_signal_with_its_table_and_a_whole_capture() {
+    let capture = scratch("serve.pcapng");
+    let line = ["serve", "--ip", "127.80.1.1", "--pcap", text(&capture), "--every", "1000"];
+    let serve = Running::start(&line, "listening");
+    let called = |line: &str| {
+        let line: Vec<&str> = line.split(' ').collect();
+        rdmalab(&[line.as_slice(), &["--ip", "127.80.1.2"]].concat()).exits(0)
+    };
+    let said = called("rping -c -a 127.80.1.1 -C 20 -V -v -S 3000");
+    assert!(said.out.starts_with("ping data: rdma-ping-0: ABCDEFG"), "{}", said.out);
+    assert_eq!(said.out.matches("ping data: rdma-ping-").count(), 20);
+    called("ucmatose -s 127.80.1.1 -c 5");
+    called("udaddy -s 127.80.1.1 -c 2");
+    called("pingpong 127.80.1.1");
+    called("perf write -p 18516 -n 100 127.80.1.1");
+    let run = serve.end("-INT").exits(0);
+    for words in [
+        ["rping", "127.80.1.2", "0", "1", "0", "0", "20"],
+        ["ucmatose", "127.80.1.2", "0", "5", "0", "0", "50"],
+        ["udaddy", "127.80.1.2", "2", "2", "0", "0", "20"],
+        ["pingpong", "127.0.0.1", "0", "1", "0", "0", "1000"],
+    ] {
+        let is_there = |line: &&str| line.split_whitespace().take(words.len()).eq(words);
+        assert!(run.lines().iter().any(is_there), "{words:?} is not in:\n{}", run.out);
+    }
+    let count = |name: &str| {
+        let place = run.out.find(name).unwrap_or_else(|| panic!("no {name} in:\n{}", run.out));
+        let digits = run.out[place + name.len()..].chars().take_while(char::is_ascii_digit);
+        digits.collect::<String>().parse::<usize>().unwrap()
+    };
+    let (sent, received) = (count("sent_pkts="), count("rcvd_pkts="));
+    assert!(packets(text(&capture)) >= sent + received, "{}", run.out);
+}
+
+#[test]
+fn a_client_without_end_ends_at_a_signal_with_a_whole_capture() {
+    let capture = scratch("rping.pcapng");
+    let serve = Running::start(&["rping", "-s", "-P", "--ip", "127.80.2.1"], "listening");
+    let line = ["rping", "-c", "-v", "-a", "127.80.2.1", "--ip", "127.80.2.2", "--pcap", text(&capture)];
+    let run = Running::start(&line, "rdma-ping-9:").end("-TERM").exits(0);
+    assert!(run.out.contains("interrupted after "), "{}", run.out);
+    assert!(packets(text(&capture)) > 100);
+    // The server misses the client that went without a word, or not: both are an end.
+    let run = serve.end("-INT");
+    assert!(run.out.contains("1 clients, "), "{}", run.out);
+}
+
+#[test]
+fn whoever_waits_for_a_client_ends_at_a_signal() {
+    let capture = scratch("waiting.pcapng");
+    let line = ["pingpong", "--ip", "127.80.3.1", "-p", "18999", "--pcap", text(&capture)];
+    let begun = Instant::now();
+    Running::start(&line, "listening").end("-INT");
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert_eq!(packets(text(&capture)), 0);
+    Running::start(&["rping", "-s", "--ip", "127.80.3.2"], "listening").end("-INT").exits(0);
+}
+
+#[test]
+fn an_rping_is_a_server_or_a_client_and_has_a_size_of_the_real_ones() {
+    for line in [
+        "rping --ip 127.80.4.1",
+        "rping -s -c -a 127.80.4.2 --ip 127.80.4.1",
+        "rping -c --ip 127.80.4.1",
+        "rping -c -a 127.80.4.2 --ip 127.80.4.1 -S 22",
+        "rping -c -a 127.80.4.2 --ip 127.80.4.1 -S 65536",
+        "rping -c -a ::1 --ip 127.80.4.1",
+    ] {
+        rdmalab(&line.split(' ').collect::<Vec<_>>()).exits(2);
+    }
+    let nobody = ["rping", "-c", "-C", "1", "-a", "127.80.4.1", "--ip", "127.80.4.1"];
+    rdmalab(&nobody).exits(1).says("127.80.4.1:7174 refused the connection: invalid");
+}

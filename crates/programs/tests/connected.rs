@@ -11,14 +11,14 @@ use rdmalab_device::{
 };
 use rdmalab_programs::serve::{self, Count, Ledger, Program, Services};
 use rdmalab_programs::{ConnectError, rping, ucmatose, udaddy};
-use rdmalab_sim::rule::lose;
-use rdmalab_sim::{Probability, RuleSet, Seed};
+use rdmalab_sim::rule::{lose, only};
+use rdmalab_sim::{Frame, Probability, RuleSet, Seed};
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Two devices, a server first. Each loses so much of what it sends.
+/// Two devices, a server first. Each loses so much of what it sends over connections of IPv4.
 fn devices(loss: f64) -> (Device, Device) {
     let config = |number: u8| {
         let v6 = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, number.into());
@@ -26,7 +26,9 @@ fn devices(loss: f64) -> (Device, Device) {
             vec![HostAddress::new([10, 0, 0, number].into(), 24), HostAddress::new(v6.into(), 64)];
         let rules = (loss > 0.0).then(|| {
             let seed = Seed::new(number.into());
-            RuleSet::new(seed).with(lose(Probability::new(loss).unwrap()))
+            // Not of connection management, which is patient for seconds.
+            let is_rc = |frame: &Frame<'_>| frame.bytes.get(42).is_some_and(|&opcode| opcode < 0x20);
+            RuleSet::new(seed).with(only("RC over IPv4", is_rc, lose(Probability::new(loss).unwrap())))
         });
         DeviceConfig { rules, seed: number.into(), ..DeviceConfig::new(addresses) }
     };
@@ -114,17 +116,18 @@ fn pings_of_all_sizes_come_back_whole_over_both_families() {
 }
 
 #[test]
-fn all_programs_come_to_their_end_whatever_the_link_loses() {
-    let (server, client) = devices(0.03);
+fn connections_come_to_their_end_whatever_the_link_loses() {
+    let (server, client) = devices(0.05);
     let (_, said) = serve_while(&server, &services(), |_| {
-        rping::connect(&client, &ping(SERVER, 20, 9000), |_| ()).unwrap();
+        rping::connect(&client, &ping(SERVER, 6, 9000), |_| ()).unwrap();
         let game = ucmatose::Options {
-            connections: 4,
+            connections: 2,
             ..ucmatose::Options::new((SERVER, ucmatose::DEFAULT_PORT).into())
         };
         ucmatose::connect(&client, &game).unwrap();
     });
     assert_eq!(said, Vec::<String>::new());
+    assert!(server.rule_counts().dropped > 0 && client.rule_counts().dropped > 0, "nothing was lost");
 }
 
 #[test]
@@ -258,4 +261,34 @@ fn a_server_of_nothing_refuses_everybody() {
         let game = udaddy::Options::new((SERVER, udaddy::DEFAULT_PORT).into());
         assert!(matches!(udaddy::connect(&client, &game), Err(ConnectError::NoService { .. })));
     });
+}
+
+/// Over UDP sockets, since more than two devices are there.
+#[test]
+fn who_does_not_answer_is_let_go_after_all_retries_and_others_go_on() {
+    let open = |number, rules| {
+        let address = HostAddress::new(Ipv4Addr::new(127, 81, 1, number).into(), 32);
+        let config = DeviceConfig { rules, seed: number.into(), ..DeviceConfig::new(vec![address]) };
+        Device::open_udp(config).unwrap()
+    };
+    let is_read_response =
+        |frame: &Frame<'_>| frame.bytes.get(42).is_some_and(|opcode| (0x0d..=0x10).contains(opcode));
+    let mute = only("READ responses", is_read_response, lose(Probability::new(1.0).unwrap()));
+    let (server, first) = (open(1, None), open(2, Some(RuleSet::new(Seed::new(1)).with(mute))));
+    let second = open(3, None);
+    let at = SocketAddr::from(([127, 81, 1, 1], rping::DEFAULT_PORT));
+    let services = Services { rping: vec![at], ..Services::none() };
+    let game = rping::Options { count: Some(100), validate: true, ..rping::Options::new(at) };
+    let (ledger, said) = serve_while(&server, &services, |ledger| {
+        std::thread::scope(|scope| {
+            let mute = scope.spawn(|| rping::connect(&first, &game, |_| ()));
+            wait_until(|| ledger.total(Program::Rping).served == 1);
+            rping::connect(&second, &game, |_| ()).unwrap();
+            let ended = mute.join().unwrap();
+            assert!(matches!(ended, Err(ConnectError::Disconnected { done: 0, .. })), "{ended:?}");
+        });
+    });
+    let Count { served, failed, messages, .. } = ledger.total(Program::Rping);
+    assert_eq!((served, failed, messages), (2, 1, 100), "{said:?}");
+    assert!(said.iter().any(|said| said.contains("RETRY_EXC")), "{said:?}");
 }

@@ -35,15 +35,17 @@ pub fn asked() -> Result<Arc<AtomicBool>> {
     Ok(asked)
 }
 
-/// Stops a device at the first signal. A program that is still there a moment later, since it waits for something that is
+/// Stops a device at the first signal, after a time in which a program that looks at the flag may come to its end by itself.
+/// A program that is still there a moment later, since it waits for something that is
 /// not the device's, is ended then: its capture is whole. The flag says whether there was a signal.
-pub fn stops(device: &Device) -> Result<Arc<AtomicBool>> {
+pub fn stops_after(device: &Device, grace: Duration) -> Result<Arc<AtomicBool>> {
     let asked = asked()?;
     let (flag, stopper) = (Arc::clone(&asked), device.stopper());
     let watch = move || {
         while !flag.load(Ordering::Relaxed) {
             std::thread::sleep(LOOK);
         }
+        std::thread::sleep(grace);
         if !stopper.stop(PATIENCE) {
             tell("rdmalab: the device does not stop: the capture may not be whole");
         }
@@ -56,4 +58,9 @@ pub fn stops(device: &Device) -> Result<Arc<AtomicBool>> {
         .spawn(watch)
         .map_err(|error| Error::failed(format_args!("cannot wait for signals: {error}")))?;
     Ok(asked)
+}
+
+/// Stops a device at the first signal, as [`stops_after`], at once.
+pub fn stops(device: &Device) -> Result<Arc<AtomicBool>> {
+    stops_after(device, Duration::ZERO)
 }

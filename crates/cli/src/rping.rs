@@ -1,6 +1,7 @@
 //! `rdmalab rping`: rping with a peer.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -12,6 +13,9 @@ use rdmalab_programs::{ConnectError, Report};
 use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
 use crate::outcome::{Error, Outcome, Result, print, tell};
+
+/// How long a ping that is under way may take after Ctrl-C.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Speaks rping with a peer, which may be the real program on a real adapter, on Linux' rxe, or another rdmalab: connected
 /// by rdma_cm, the server READs what the client has, and WRITEs it back
@@ -84,7 +88,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
         let stop = interrupt::asked()?;
         serve_clients(options, &device, &stop)
     } else {
-        let stop = interrupt::stops(&device)?;
+        let stop = interrupt::stops_after(&device, GRACE)?;
         ping(options, &device, &stop)
     };
     let counters = device.counters();
@@ -116,10 +120,17 @@ fn ping(options: &Options, device: &rdmalab_device::Device, stop: &AtomicBool) -
         if options.verbose && printed.is_ok() {
             printed = print(format_args!("ping data: {text}"));
         }
+        // Then the server is told that this was all.
+        if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     printed?;
     match report {
-        Ok(report) => print(report).map(|()| Outcome::Fine),
+        Ok(report) => {
+            if stop.load(Ordering::Relaxed) {
+                print(format_args!("interrupted after {pings} pings"))?;
+            }
+            print(report).map(|()| Outcome::Fine)
+        }
         Err(_) if stop.load(Ordering::Relaxed) => {
             print(format_args!("interrupted after {pings} pings")).map(|()| Outcome::Fine)
         }

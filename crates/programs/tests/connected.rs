@@ -1,6 +1,7 @@
 //! rping, ucmatose and udaddy against a host that serves, over a cable in memory.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -104,6 +105,7 @@ fn pings_of_all_sizes_come_back_whole_over_both_families() {
                 let report = rping::connect(&client, &game, |text| {
                     assert!(text.starts_with(&format!("rdma-ping-{seen}: ")), "{text}");
                     seen += 1;
+                    ControlFlow::Continue(())
                 });
                 assert_eq!((report.unwrap().messages, seen), (5, 5));
             }
@@ -119,7 +121,7 @@ fn pings_of_all_sizes_come_back_whole_over_both_families() {
 fn connections_come_to_their_end_whatever_the_link_loses() {
     let (server, client) = devices(0.05);
     let (_, said) = serve_while(&server, &services(), |_| {
-        rping::connect(&client, &ping(SERVER, 6, 9000), |_| ()).unwrap();
+        rping::connect(&client, &ping(SERVER, 6, 9000), |_| ControlFlow::Continue(())).unwrap();
         let game = ucmatose::Options {
             connections: 2,
             ..ucmatose::Options::new((SERVER, ucmatose::DEFAULT_PORT).into())
@@ -179,14 +181,15 @@ fn who_comes_beyond_the_limit_is_refused_until_another_goes() {
         let game = ping(SERVER, 3, 64);
         rping::connect(&client, &game, |_| {
             // While this one is there.
-            let second = rping::connect(&client, &ping(SERVER, 1, 64), |_| ());
+            let second = rping::connect(&client, &ping(SERVER, 1, 64), |_| ControlFlow::Continue(()));
             was_refused |=
                 matches!(second, Err(ConnectError::Rejected { reason: RejReason::CONSUMER_REJECT, .. }));
+            ControlFlow::Continue(())
         })
         .unwrap();
         assert!(was_refused);
         wait_until(|| ledger.total(Program::Rping).now == 0);
-        rping::connect(&client, &ping(SERVER, 1, 64), |_| ()).unwrap();
+        rping::connect(&client, &ping(SERVER, 1, 64), |_| ControlFlow::Continue(())).unwrap();
     });
     let Count { served, refused, failed, .. } = ledger.total(Program::Rping);
     assert_eq!((served, refused, failed), (2, 3, 0), "{said:?}");
@@ -236,6 +239,7 @@ fn who_does_not_speak_rping_or_says_nothing_is_let_go_and_others_go_on() {
                     stranger(&client, says);
                 }
             }
+            ControlFlow::Continue(())
         })
         .unwrap();
         stranger(&client, b"");
@@ -253,7 +257,7 @@ fn who_does_not_speak_rping_or_says_nothing_is_let_go_and_others_go_on() {
 fn a_server_of_nothing_refuses_everybody() {
     let (server, client) = devices(0.0);
     serve_while(&server, &Services::none(), |_| {
-        let refused = rping::connect(&client, &ping(SERVER, 1, 64), |_| ());
+        let refused = rping::connect(&client, &ping(SERVER, 1, 64), |_| ControlFlow::Continue(()));
         assert!(
             matches!(refused, Err(ConnectError::Rejected { reason: RejReason::INVALID_SERVICE_ID, .. })),
             "{refused:?}"
@@ -281,9 +285,9 @@ fn who_does_not_answer_is_let_go_after_all_retries_and_others_go_on() {
     let game = rping::Options { count: Some(100), validate: true, ..rping::Options::new(at) };
     let (ledger, said) = serve_while(&server, &services, |ledger| {
         std::thread::scope(|scope| {
-            let mute = scope.spawn(|| rping::connect(&first, &game, |_| ()));
+            let mute = scope.spawn(|| rping::connect(&first, &game, |_| ControlFlow::Continue(())));
             wait_until(|| ledger.total(Program::Rping).served == 1);
-            rping::connect(&second, &game, |_| ()).unwrap();
+            rping::connect(&second, &game, |_| ControlFlow::Continue(())).unwrap();
             let ended = mute.join().unwrap();
             assert!(matches!(ended, Err(ConnectError::Disconnected { done: 0, .. })), "{ended:?}");
         });

@@ -13,9 +13,6 @@ use crate::outcome::{Result, print};
 
 /// Lines of news that stay in sight on a terminal.
 const NEWS: usize = 8;
-const HEAD: &str = "program    peer                                    now    served   refused   failed     \
-                    messages     per s      MB   MB/s";
-
 /// Draws the table, and knows what was there last.
 pub struct Table {
     is_live: bool,
@@ -50,19 +47,17 @@ impl Table {
             for line in news {
                 print(line)?;
             }
-            return match rows.is_empty() {
-                true => Ok(()),
-                false => print(rows.join("\n")),
-            };
+            return if ledger.rows().is_empty() { Ok(()) } else { print(rows.join("\n")) };
         }
         self.news.extend(news);
         let stale = self.news.len().saturating_sub(NEWS);
         self.news.drain(..stale);
         let (width, height) = terminal_size::terminal_size()
             .map_or((80, 24), |(width, height)| (usize::from(width.0), usize::from(height.0)));
-        let below: Vec<String> = counters::lines(counters).into_iter().chain(self.news.clone()).collect();
-        let mut lines = vec![HEAD.to_owned()];
-        lines.extend(rows);
+        let mut below: Vec<String> =
+            counters::lines(counters).iter().flat_map(|line| folded(line, width)).collect();
+        below.extend(self.news.clone());
+        let mut lines = rows;
         let room = height.saturating_sub(below.len() + 2).max(2);
         if lines.len() > room {
             let more = lines.len() - room + 1;
@@ -85,35 +80,93 @@ impl Table {
         for line in news {
             print(line)?;
         }
-        print(HEAD)?;
-        let rows = self.rows(ledger);
-        if rows.is_empty() { print("nobody came") } else { print(rows.join("\n")) }
+        if ledger.rows().is_empty() {
+            return print("nobody came");
+        }
+        print(self.rows(ledger).join("\n"))
     }
 
+    /// The head of the table, and its lines.
     fn rows(&mut self, ledger: &Ledger) -> Vec<String> {
         let seconds = self.then.elapsed().as_secs_f64().max(1e-3);
         self.then = Instant::now();
         let rows = ledger.rows();
-        let lines = rows.iter().map(|row| self.line(row, seconds)).collect();
+        let wide = rows.iter().map(|row| peer(row).len()).max().unwrap_or(0).max(9);
+        let head =
+            ["now", "served", "refused", "failed", "messages", "per s", "MB", "MB/s"].map(str::to_owned);
+        let mut lines = vec![line("program", "peer", wide, &head)];
+        lines.extend(
+            rows.iter().map(|row| line(row.program.name(), &peer(row), wide, &self.numbers(row, seconds))),
+        );
         self.before = rows.iter().map(|row| ((row.program, row.peer), row.count)).collect();
         lines
     }
 
-    fn line(&self, row: &Row, seconds: f64) -> String {
+    fn numbers(&self, row: &Row, seconds: f64) -> [String; 8] {
         let Row { program, peer, count } = row;
         let before = self.before.get(&(*program, *peer)).copied().unwrap_or_default();
         let rate = count.messages.saturating_sub(before.messages) as f64 / seconds;
         let megabytes = count.bytes.saturating_sub(before.bytes) as f64 / seconds / 1e6;
-        let peer = peer.map_or_else(|| "others".to_owned(), |peer| peer.to_string());
-        format!(
-            "{:<10} {peer:<36} {:>6} {:>9} {:>9} {:>8} {:>12} {rate:>9.0} {:>7.1} {megabytes:>6.1}",
-            program.name(),
-            count.now,
-            count.served,
-            count.refused,
-            count.failed,
-            count.messages,
-            count.bytes as f64 / 1e6,
-        )
+        [
+            count.now.to_string(),
+            count.served.to_string(),
+            count.refused.to_string(),
+            count.failed.to_string(),
+            count.messages.to_string(),
+            format!("{rate:.0}"),
+            format!("{:.1}", count.bytes as f64 / 1e6),
+            format!("{megabytes:.1}"),
+        ]
+    }
+}
+
+fn peer(row: &Row) -> String {
+    row.peer.map_or_else(|| "others".to_owned(), |peer| peer.to_string())
+}
+
+fn line(program: &str, peer: &str, wide: usize, numbers: &[String; 8]) -> String {
+    let [now, served, refused, failed, messages, rate, bytes, per_second] = numbers;
+    format!(
+        "{program:<9} {peer:<wide$} {now:>5} {served:>6} {refused:>7} {failed:>6} {messages:>9} {rate:>6} \
+         {bytes:>8} {per_second:>6}"
+    )
+}
+
+/// A line of words as lines of a width, those behind the first set in.
+fn folded(line: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in line.split(' ') {
+        match lines.last_mut() {
+            Some(last) if last.is_empty() => last.push_str(word),
+            Some(last) if last.len() + 1 + word.len() <= width => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(format!("  {word}")),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_folded_and_none_is_lost() {
+        let line = "counters: sent_pkts=1 rcvd_pkts=22 rdma_sends=333";
+        assert_eq!(folded(line, 22), ["counters: sent_pkts=1", "  rcvd_pkts=22", "  rdma_sends=333"]);
+        assert_eq!(folded(line, 1000), [line]);
+        assert_eq!(folded("", 10), [""]);
+    }
+
+    #[test]
+    fn without_a_peer_a_row_stands_for_all_others() {
+        let row = Row { program: Program::Rping, peer: None, count: Count { served: 7, ..Count::default() } };
+        let numbers = Table::new().numbers(&row, 1.0);
+        assert_eq!(
+            line(row.program.name(), &peer(&row), 9, &numbers).split_whitespace().take(4).collect::<Vec<_>>(),
+            ["rping", "others", "0", "7"]
+        );
     }
 }

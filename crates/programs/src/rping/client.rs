@@ -1,5 +1,6 @@
 //! The client: fills the source, tells where it is, and compares the sink with it.
 
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use rdmalab_device::{
@@ -14,11 +15,11 @@ use crate::calling::{cause_of_end, next_event, refusal, way};
 use crate::connect_error::ConnectError;
 use crate::report::Report;
 
-/// Pings a server; `tell` gets the text of each ping that has come back.
+/// Pings a server; `tell` gets the text of each ping that has come back, and says whether to go on.
 pub fn connect(
     device: &Device,
     options: &Options,
-    mut tell: impl FnMut(&str),
+    mut tell: impl FnMut(&str) -> ControlFlow<()>,
 ) -> Result<Report, ConnectError> {
     if !SIZES.contains(&options.size) {
         return Err(ConnectError::Options("a ping has 23 to 65535 bytes"));
@@ -38,14 +39,14 @@ pub fn connect(
     let connecting = begun.elapsed();
     let begun = Instant::now();
     let mut done = 0;
-    let mut outcome = Ok(());
-    while options.count.is_none_or(|count| done < count) && outcome.is_ok() {
+    let mut outcome = Ok(ControlFlow::Continue(()));
+    while options.count.is_none_or(|count| done < count) && matches!(outcome, Ok(ControlFlow::Continue(()))) {
         outcome = client.ping(done, &mut tell);
         done += u64::from(outcome.is_ok());
     }
     let time = begun.elapsed();
     let _ = identifier.disconnect();
-    outcome?;
+    let _ = outcome?;
     // The peer should know; if it does not answer, it is none of ours any more.
     let _ = channel.wait(Some(Duration::from_secs(2)));
     Ok(Report { connections: 1, messages: done, size: options.size, connecting, time })
@@ -101,7 +102,11 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    fn ping(&self, ping: u64, tell: &mut impl FnMut(&str)) -> Result<(), ConnectError> {
+    fn ping(
+        &self,
+        ping: u64,
+        tell: &mut impl FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ConnectError> {
         let size = self.options.size as usize;
         let (mut sent, mut back) = (vec![0; size], vec![0; size]);
         text::fill(ping, &mut sent);
@@ -116,8 +121,7 @@ impl<'a> Client<'a> {
                 return Err(ConnectError::Data { message: ping, offset, found, expected });
             }
         }
-        tell(&text::shown(&back));
-        Ok(())
+        Ok(tell(&text::shown(&back)))
     }
 
     /// Tells the server where a region is, and waits for its word.

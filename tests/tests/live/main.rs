@@ -5,7 +5,9 @@
 
 mod connections;
 mod harness;
+mod perf;
 mod pingpong;
+mod pingpong_kinds;
 mod verbs;
 
 use std::process::ExitCode;
@@ -21,8 +23,12 @@ const TESTS: &[(&str, Test)] = &[
     ("harness::two_ends_of_the_peer_script_are_content_with_each_other", harness::two_ends_are_content),
     ("pingpong::linux_as_client_plays_ping_pong_with_us", pingpong::linux_as_client),
     ("pingpong::linux_as_server_plays_ping_pong_with_us", pingpong::linux_as_server),
+    ("pingpong_kinds::linux_as_client_plays_uc_ud_and_srq_ping_pong_with_us", pingpong_kinds::linux_as_client),
+    ("pingpong_kinds::linux_as_server_plays_uc_ud_and_srq_ping_pong_with_us", pingpong_kinds::linux_as_server),
     ("connections::linux_calls_rping_ucmatose_udaddy_and_cmtime", connections::linux_calls),
     ("connections::linux_is_called_by_rping_ucmatose_and_udaddy", connections::linux_is_called),
+    ("perf::linux_as_client_measures_with_us", perf::linux_as_client),
+    ("perf::linux_as_server_measures_with_us", perf::linux_as_server),
     ("verbs::linux_carries_out_operations_on_our_memory", verbs::linux_is_active),
     ("verbs::we_carry_out_operations_on_linux_memory", verbs::we_are_active),
     ("harness::a_guest_does_many_things_at_once_and_says_how_it_is_to_its_end", harness::to_its_end),

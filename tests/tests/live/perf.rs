@@ -5,10 +5,10 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rdmalab_tests::{Guest, GuestConfig, Lab, Network, Output, Verdict, program};
+use rdmalab_tests::{Guest, Network, Output, Place, Verdict};
 
-const GUEST: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
-const OURS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
+const GUEST: Ipv4Addr = Place::GUEST;
+const OURS: Ipv4Addr = Place::OURS;
 
 /// How long a measurement may take. A second or two are usual, most of it for starting Linux' program.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -43,14 +43,14 @@ const MEASUREMENTS: [Measurement; 15] = [
     measurement("send --lat", "ib_send_lat", "-s 1 -n 20 -c UD"),
 ];
 
-#[test]
-fn linux_as_client_measures_with_us() {
-    measure("perf-linux-client", Role::Client);
+/// Linux calls.
+pub fn linux_as_client(place: &mut Place) {
+    measure(place, Role::Client);
 }
 
-#[test]
-fn linux_as_server_measures_with_us() {
-    measure("perf-linux-server", Role::Server);
+/// Linux is called.
+pub fn linux_as_server(place: &mut Place) {
+    measure(place, Role::Server);
 }
 
 /// What Linux is.
@@ -60,22 +60,19 @@ enum Role {
     Server,
 }
 
-fn measure(test: &str, role: Role) {
-    let Some(lab) = Lab::ready(test) else { return };
-    let program = program(&lab);
-    let network = Network::new(&lab);
-    let guest = Guest::boot(&network, GuestConfig { name: "guest", ip: GUEST, mtu: 4200 });
+fn measure(place: &mut Place, role: Role) {
+    let (network, guest, program) = (&place.network, &place.guest, place.program());
     let capture = network.capture(guest.tap(), "all");
     for (number, measurement) in MEASUREMENTS.iter().enumerate() {
         let started = Instant::now();
         // A port for each, so that no connection meets what is left of the one before.
         let port = 18515 + number as u16;
-        let (ours, linux) = measurement.run(role, &network, &guest, &program, port);
+        let (ours, linux) = measurement.run(role, network, guest, program, port);
         measurement.check(role, &ours, &linux);
         let Measurement { linux, options, .. } = measurement;
         println!("{linux} {options}: {:.1} s", started.elapsed().as_secs_f64());
     }
-    Verdict::of(&network, &capture.finish()).expect_sound();
+    Verdict::of(network, &capture.finish()).expect_sound();
 }
 
 impl Measurement {

@@ -1,14 +1,16 @@
 //! rping, ucmatose and udaddy against a host that serves, over a cable in memory.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rdmalab_device::{
-    Capabilities, CmEventKind, ConnectionParameters, Device, DeviceConfig, HostAddress, Operation, PortSpace,
-    QueuePairOptions, QueuePairType, RejReason, SendRequest,
+    AddressHandle, Attributes, Capabilities, CmEventKind, CompletionQueue, CompletionStatus,
+    ConnectionParameters, Device, DeviceConfig, Discard, HostAddress, Operation, PortSpace, ProtectionDomain,
+    Psn, QKey, Qpn, QueuePair, QueuePairOptions, QueuePairType, RejReason, SendFlags, SendRequest, State,
 };
 use rdmalab_programs::serve::{self, Count, Ledger, Program, Services};
 use rdmalab_programs::{ConnectError, rping, ucmatose, udaddy};
@@ -295,4 +297,102 @@ fn who_does_not_answer_is_let_go_after_all_retries_and_others_go_on() {
     let Count { served, failed, messages, .. } = ledger.total(Program::Rping);
     assert_eq!((served, failed, messages), (2, 1, 100), "{said:?}");
     assert!(said.iter().any(|said| said.contains("RETRY_EXC")), "{said:?}");
+}
+
+/// Whatever bytes come to the port, of chance or of the fuzzers' corpora; and whatever comes to its general services in
+/// packets that are right.
+#[test]
+fn nothing_that_comes_from_the_network_ends_the_host() {
+    let open = |number| {
+        let address = HostAddress::new(Ipv4Addr::new(127, 81, 2, number).into(), 32);
+        Device::open_udp(DeviceConfig { seed: number.into(), ..DeviceConfig::new(vec![address]) }).unwrap()
+    };
+    let (server, client, stranger) = (open(1), open(2), open(3));
+    let at = SocketAddr::from(([127, 81, 2, 1], rping::DEFAULT_PORT));
+    let services = Services {
+        rping: vec![at],
+        ucmatose: vec![SocketAddr::new(at.ip(), ucmatose::DEFAULT_PORT)],
+        udaddy: vec![SocketAddr::new(at.ip(), udaddy::DEFAULT_PORT)],
+        ..Services::none()
+    };
+    let socket = UdpSocket::bind("127.81.2.4:0").unwrap();
+    let mut random = Seed::new(7).random();
+    let datagrams = Datagrams::open(&stranger, at.ip());
+    let (ledger, _) = serve_while(&server, &services, |_| {
+        let game = rping::Options { count: Some(30), validate: true, size: 3000, ..rping::Options::new(at) };
+        let report = rping::connect(&client, &game, |_| {
+            for _ in 0..60 {
+                let mut bytes: Vec<u8> = (0..256).map(|_| random.below(256) as u8).collect();
+                // The kernel drops what the host does not take in time.
+                let _ = socket.send_to(&bytes, (at.ip(), 4791));
+                // A message of connection management as far as its header goes, most often about a service that is there.
+                bytes[..4].copy_from_slice(&[1, 7, 2, 3]);
+                bytes[16..18].copy_from_slice(&[0, 0x10 + random.below(11) as u8]);
+                let port = [rping::DEFAULT_PORT, ucmatose::DEFAULT_PORT][random.below(2) as usize];
+                bytes[32..40].copy_from_slice(&(0x0106_0000 | u64::from(port)).to_be_bytes());
+                datagrams.send(&bytes);
+            }
+            ControlFlow::Continue(())
+        });
+        assert_eq!(report.unwrap().messages, 30);
+        let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+        let mut thrown = 0;
+        for corpus in ["packet", "cm", "queue_pair", "pair"] {
+            for file in std::fs::read_dir(corpora.join(corpus)).unwrap() {
+                let bytes = std::fs::read(file.unwrap().path()).unwrap();
+                let _ = socket.send_to(bytes.get(..bytes.len().min(4000)).unwrap(), (at.ip(), 4791));
+                for mad in bytes.chunks_exact(256).take(16) {
+                    datagrams.send(mad);
+                }
+                thrown += 1;
+            }
+        }
+        assert!(thrown > 50, "{thrown}");
+        rping::connect(&client, &game, |_| ControlFlow::Continue(())).unwrap();
+    });
+    let Count { served, messages, .. } = ledger.total(Program::Rping);
+    assert!(served >= 2 && messages == 60, "{served} {messages}");
+    let counters = server.counters();
+    assert!(counters.discarded(Discard::Malformed) > 0 && counters.rdma_recvs > 1800, "{counters:?}");
+}
+
+/// Datagrams to the general services of a peer, from a queue pair that is not of them.
+struct Datagrams {
+    queue_pair: QueuePair,
+    completions: CompletionQueue,
+    way: AddressHandle,
+    _domain: ProtectionDomain,
+}
+
+impl Datagrams {
+    fn open(device: &Device, peer: IpAddr) -> Self {
+        let domain = device.protection_domain().unwrap();
+        let completions = device.completion_queue(8).unwrap();
+        let capabilities = Capabilities { max_inline: 256, ..Capabilities::default() };
+        let usual = QueuePairOptions::new(QueuePairType::Ud, &completions);
+        let queue_pair = domain.queue_pair_with(&QueuePairOptions { capabilities, ..usual }).unwrap();
+        let general =
+            Attributes { queue_key: Some(QKey::GSI), partition_index: Some(0), ..Attributes::default() };
+        let plain = Attributes::default();
+        for (state, attributes) in [(State::Init, general), (State::Rtr, plain), (State::Rts, plain)] {
+            let send_psn = (state == State::Rts).then_some(Psn::default());
+            queue_pair.modify(&Attributes { state: Some(state), send_psn, ..attributes }).unwrap();
+        }
+        let way = domain.address_handle(rdmalab_device::Path::new(device.gids()[0], peer)).unwrap();
+        Self { queue_pair, completions, way, _domain: domain }
+    }
+
+    /// Sends one, and waits until it has gone.
+    fn send(&self, bytes: &[u8]) {
+        let request = SendRequest {
+            operation: Operation::Send,
+            inline: Some(bytes),
+            target: self.way.target(Qpn::GSI, QKey::GSI),
+            flags: SendFlags::SIGNALED,
+            ..SendRequest::default()
+        };
+        self.queue_pair.post_send(&request).unwrap();
+        let sent = self.completions.wait(Some(LIMIT)).unwrap().expect("a datagram goes");
+        assert_eq!(sent.status, CompletionStatus::Success);
+    }
 }

@@ -11,7 +11,7 @@ pub(crate) mod checks;
 use rdmalab_verbs::{Completion, CompletionKind, CompletionStatus, Context, Invalidation};
 use rdmalab_wire::{Body, ImmDt, NakCode, Packet, Position, RKey};
 
-use crate::queue_pair::Owner;
+use crate::port::Owner;
 use crate::receives::{Landing, Receives};
 use checks::Request;
 

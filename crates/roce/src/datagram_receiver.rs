@@ -10,9 +10,10 @@ use rdmalab_wire::{Body, Datagram, Deth, Packet, Qpn};
 use crate::assembly::immediate;
 use crate::counters::Discard;
 use crate::event::Event;
-use crate::queue_pair::{Owner, Settings};
+use crate::port::Owner;
 use crate::receives::{Landing, Receives};
 use crate::responder::Broken;
+use crate::settings::Settings;
 
 /// Bytes in front of a datagram's payload in a receive.
 const HEADER_AREA: usize = 40;

@@ -1,21 +1,26 @@
 //! One port with its queue pairs: finds whom a packet is for, whose timer is due, and who may send.
 
+mod accept;
+mod create;
+mod look_ahead;
+mod overrun;
+
 use alloc::collections::VecDeque;
 use core::net::IpAddr;
 
 use rdmalab_verbs::{
-    Attributes, Context, Full, Handle, LimitReached, ModifyError, PostError, QueuePairType, ReceiveRequest,
-    SendRequest, State, Table,
+    Attributes, Context, ModifyError, PostError, QueuePairType, ReceiveRequest, SendRequest, State, Table,
 };
-use rdmalab_wire::{Bth, Datagram, PKey, Packet, QKey, Qpn, Transport, TransportKind};
+use rdmalab_wire::{Datagram, Qpn};
 
 use crate::batch::Batch;
-use crate::config::{CreateError, EndpointConfig, QueuePairConfig};
+use crate::config::EndpointConfig;
 use crate::counters::{Counters, Discard};
 use crate::event::Event;
-use crate::ip_layer::{IpLayer, Numbering};
+use crate::ip_layer::Numbering;
 use crate::multicast::{Groups, MulticastError};
-use crate::queue_pair::{Port, QueuePair};
+use crate::port::Port;
+use crate::queue_pair::QueuePair;
 use crate::timer_heap::TimerHeap;
 
 /// A queue pair number is an index and a generation: a number that is gone is not given again for long.
@@ -33,8 +38,8 @@ const MAX_EVENTS: usize = 1024;
 /// [`poll`](Self::poll); `timers` hold for each queue pair the time that its `next_timeout` says.
 #[derive(Debug)]
 pub struct Endpoint {
-    pub(crate) queue_pairs: Table<QueuePair>,
-    pub(crate) ready: VecDeque<u32>,
+    queue_pairs: Table<QueuePair>,
+    ready: VecDeque<u32>,
     timers: TimerHeap,
     groups: Groups,
     port: Port,
@@ -77,69 +82,6 @@ impl Endpoint {
     /// Takes the oldest event out.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.port.events.pop_front()
-    }
-
-    /// Makes a queue pair, in RESET.
-    pub fn create_queue_pair(
-        &mut self,
-        context: &mut Context,
-        config: &QueuePairConfig,
-    ) -> Result<Qpn, CreateError> {
-        let limit = LimitReached { what: "queue pairs", limit: self.port.config.max_queue_pairs };
-        self.create(context, config, limit, |table, made| table.insert_with(|handle| made(Qpn::new(handle))))
-    }
-
-    /// Makes the general services interface (GSI), queue pair 1, in RESET: the datagram queue pair over which nodes
-    /// manage each other. A port has at most one. Its queue key is to be [`QKey::GSI`].
-    pub fn create_gsi(
-        &mut self,
-        context: &mut Context,
-        config: &QueuePairConfig,
-    ) -> Result<Qpn, CreateError> {
-        if config.kind != QueuePairType::Ud {
-            return Err(CreateError::NotDatagram);
-        }
-        let limit = LimitReached { what: "general services interfaces", limit: 1 };
-        self.create(context, config, limit, |table, made| {
-            table.insert_at(Qpn::GSI.value(), made(Qpn::GSI)).map(|()| Qpn::GSI.value())
-        })
-    }
-
-    /// Makes a queue pair and lets `insert` put it into the table.
-    fn create(
-        &mut self,
-        context: &mut Context,
-        config: &QueuePairConfig,
-        limit: LimitReached,
-        insert: impl FnOnce(&mut Table<QueuePair>, &dyn Fn(Qpn) -> QueuePair) -> Result<Handle, Full>,
-    ) -> Result<Qpn, CreateError> {
-        config.check()?;
-        let attachment = config.attachment();
-        context.attach(&attachment).map_err(|_| CreateError::NoSuchObject)?;
-        self.made += 1;
-        let (serial, port) = (self.made, &self.port.config);
-        let made = |number| QueuePair::new(number, config, port, serial);
-        let Ok(handle) = insert(&mut self.queue_pairs, &made) else {
-            context.detach(&attachment);
-            return Err(CreateError::LimitReached(limit));
-        };
-        let places = self.queue_pairs.index(handle).map_or(0, |index| index + 1);
-        self.timers.reserve(places);
-        self.ready.reserve(places.saturating_sub(self.ready.len()));
-        Ok(Qpn::new(handle))
-    }
-
-    /// Ends a queue pair. Its requests vanish without completions; packets for it are dropped.
-    pub fn destroy_queue_pair(&mut self, context: &mut Context, number: Qpn) -> Result<(), ModifyError> {
-        let index = self.queue_pairs.index(number.value());
-        let gone = self.queue_pairs.remove(number.value()).ok_or(ModifyError::NoSuchQueuePair)?;
-        if let Some(index) = index {
-            self.timers.set(index as u32, None);
-            self.ready.retain(|&ready| ready as usize != index);
-        }
-        self.groups.leave_all(number);
-        context.detach(&gone.settings().attachment());
-        Ok(())
     }
 
     /// The state of a queue pair.
@@ -234,85 +176,6 @@ impl Endpoint {
         self.notice_overruns(context);
     }
 
-    /// The checks of a packet before its transport's own, in the order in which Linux rxe does them.
-    fn accept(&mut self, context: &mut Context, now: u64, datagram: &Datagram<'_>) -> Result<(), Discard> {
-        let head = datagram.ib.first_chunk::<{ Bth::LENGTH }>().ok_or(Discard::Malformed)?;
-        let (opcode, bth) = Bth::decode(head);
-        if bth.destination == Qpn::MULTICAST {
-            return self.accept_multicast(context, now, datagram);
-        }
-        let number = bth.destination;
-        let queue_pair = self.queue_pairs.get_mut(number.value()).ok_or(Discard::UnknownQueuePair)?;
-        let transport = opcode.transport().ok_or(Discard::Opcode)?;
-        if !queue_pair.state().receives() {
-            return Err(Discard::State);
-        }
-        let settings = queue_pair.settings();
-        if !speaks(settings.kind, transport) {
-            return Err(Discard::Opcode);
-        }
-        let packet = match (Packet::parse(datagram.ib), opcode.row()) {
-            (Ok(packet), _) => Ok(packet),
-            // What a responder may have to refuse is looked at further.
-            (Err(_), None) if is_reliable(transport) && bth.header_version == 0 => Err(Discard::Opcode),
-            (Err(_), None) => return Err(Discard::Opcode),
-            (Err(error), Some(row)) if row.is_request && error.is_payload_length() => Err(Discard::Malformed),
-            _ => return Err(Discard::Malformed),
-        };
-        let is_addressed = match settings.kind {
-            QueuePairType::Ud => self.port.config.addresses.contains(&datagram.destination),
-            _ => queue_pair.is_from_peer(datagram),
-        };
-        if !is_addressed {
-            return Err(Discard::Address);
-        }
-        if !keys_match(bth.partition_key, settings.partition_key) {
-            return Err(Discard::PartitionKey);
-        }
-        if packet.is_ok_and(|packet| !has_queue_key(&packet, settings.queue_key)) {
-            return Err(Discard::QueueKey);
-        }
-        verify(datagram, self.port.config.ip_layer)?;
-        match packet {
-            Ok(packet) => queue_pair.handle(context, now, datagram, &packet, &mut self.port),
-            Err(reason) => queue_pair.refuse(context, bth.psn, reason, &mut self.port)?,
-        }
-        self.settle(number);
-        Ok(())
-    }
-
-    /// A datagram to a multicast group: each queue pair that is attached gets it.
-    fn accept_multicast(
-        &mut self,
-        context: &mut Context,
-        now: u64,
-        datagram: &Datagram<'_>,
-    ) -> Result<(), Discard> {
-        let packet = Packet::parse(datagram.ib).map_err(|_| Discard::Malformed)?;
-        // The number names no queue pair, except for datagrams.
-        if !matches!(packet.transport, Transport::Ud(_)) {
-            return Err(Discard::UnknownQueuePair);
-        }
-        let members = self.groups.members(datagram.destination).ok_or(Discard::NoMember)?;
-        verify(datagram, self.port.config.ip_layer)?;
-        for place in 0..members {
-            let Some(number) = self.groups.member(datagram.destination, place) else { break };
-            let Some(queue_pair) = self.queue_pairs.get_mut(number.value()) else { continue };
-            let settings = queue_pair.settings();
-            if !queue_pair.state().receives() {
-                self.port.counters.discard(Discard::State);
-            } else if !keys_match(packet.bth.partition_key, settings.partition_key) {
-                self.port.counters.discard(Discard::PartitionKey);
-            } else if !has_queue_key(&packet, settings.queue_key) {
-                self.port.counters.discard(Discard::QueueKey);
-            } else {
-                queue_pair.handle(context, now, datagram, &packet, &mut self.port);
-            }
-            self.settle(number);
-        }
-        Ok(())
-    }
-
     /// The earliest time at which [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn next_timeout(&self) -> Option<u64> {
         self.timers.first().map(|(deadline, _)| deadline)
@@ -355,27 +218,6 @@ impl Endpoint {
         self.notice_overruns(context);
     }
 
-    /// Ends the queue pairs whose completion queues have overrun. That happens once for a queue, so that looking at all
-    /// queue pairs then costs nothing that counts.
-    #[inline]
-    fn notice_overruns(&mut self, context: &mut Context) {
-        if self.overruns != context.overruns() {
-            self.end_overrun(context);
-        }
-    }
-
-    #[cold]
-    fn end_overrun(&mut self, context: &mut Context) {
-        self.overruns = context.overruns();
-        for index in 0..self.queue_pairs.places() {
-            let Some(queue_pair) = self.queue_pairs.at_mut(index) else { continue };
-            if queue_pair.settings().has_overrun(context) {
-                queue_pair.end_by_overrun(context, &mut self.port);
-                self.settle_at(index as u32);
-            }
-        }
-    }
-
     fn settle(&mut self, number: Qpn) {
         if let Some(index) = self.queue_pairs.index(number.value()) {
             self.settle_at(index as u32);
@@ -390,45 +232,5 @@ impl Endpoint {
             queue_pair.is_listed = true;
             self.ready.push_back(index);
         }
-    }
-}
-
-/// The check of the ICRC.
-#[inline]
-fn verify(datagram: &Datagram<'_>, ip_layer: IpLayer) -> Result<(), Discard> {
-    let sound = match ip_layer {
-        IpLayer::Own => datagram.verify_icrc(),
-        IpLayer::Kernel { .. } => datagram.verify_icrc_of_any_identification().map(drop),
-    };
-    sound.map_err(|_| Discard::Icrc)
-}
-
-/// Two partition keys match if they name one partition and at least one of them is a full member.
-fn keys_match(theirs: PKey, ours: PKey) -> bool {
-    theirs.partition() == ours.partition() && (theirs.is_full_member() || ours.is_full_member())
-}
-
-/// The queue key of a packet matches, if it has one.
-fn has_queue_key(packet: &Packet<'_>, queue_key: QKey) -> bool {
-    match packet.transport {
-        Transport::Ud(deth) => deth.queue_key == queue_key,
-        _ => true,
-    }
-}
-
-/// Whether requests of a transport are answered.
-fn is_reliable(transport: TransportKind) -> bool {
-    matches!(transport, TransportKind::Rc | TransportKind::Xrc)
-}
-
-/// Whether packets of a transport may be for a queue pair of a kind. Notifications are for connections.
-fn speaks(kind: QueuePairType, transport: TransportKind) -> bool {
-    match transport {
-        TransportKind::Rc => kind == QueuePairType::Rc,
-        TransportKind::Uc => kind == QueuePairType::Uc,
-        TransportKind::Ud => kind == QueuePairType::Ud,
-        TransportKind::Xrc => kind.is_xrc(),
-        TransportKind::Cnp => kind != QueuePairType::Ud,
-        TransportKind::Rd => false,
     }
 }

@@ -6,10 +6,11 @@ use rdmalab_wire::{Psn, Qpn};
 use crate::config::{EndpointConfig, QueuePairConfig};
 use crate::datagram_receiver::DatagramReceiver;
 use crate::outlet::Outlet;
-use crate::queue_pair::{Owner, Settings};
+use crate::port::Owner;
 use crate::receives::Receives;
 use crate::requester::{Failure, Requester};
 use crate::responder::{Broken, Responder};
+use crate::settings::Settings;
 use crate::unreliable_receiver::UnreliableReceiver;
 use crate::unreliable_sender::UnreliableSender;
 

@@ -16,7 +16,7 @@ use rdmalab_verbs::{
 use rdmalab_wire::Qpn;
 
 use crate::config::MAX_ELEMENTS;
-use crate::queue_pair::Settings;
+use crate::settings::Settings;
 
 /// Whose memory a request may touch, and where its receive comes from and is completed. A queue pair's own, except
 /// that each XRC packet names a shared receive queue, which brings its own.

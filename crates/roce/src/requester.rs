@@ -26,10 +26,11 @@ use rdmalab_wire::{Bth, Msn, Psn};
 use crate::config::EndpointConfig;
 use crate::event::{Event, RetryCause};
 use crate::outlet::Outlet;
-use crate::queue_pair::{Owner, Settings};
+use crate::port::Owner;
 use crate::requester::credit::Credit;
 use crate::requester::retry::Retry;
 use crate::ring::Ring;
+use crate::settings::Settings;
 
 /// PSNs that may be outstanding at once: beyond them a duplicate could not be told from a new packet.
 pub(crate) const MAX_OUTSTANDING: u32 = (1 << 23) - 1;

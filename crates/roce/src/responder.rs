@@ -22,8 +22,9 @@ use crate::assembly::{Assembly, Fault};
 use crate::counters::Discard;
 use crate::event::Event;
 use crate::outlet::Outlet;
-use crate::queue_pair::{Owner, Settings};
+use crate::port::Owner;
 use crate::receives::{Landing, Receives};
+use crate::settings::Settings;
 use replay::Replay;
 use replies::{Acknowledgement, Replies};
 

@@ -11,9 +11,10 @@ use crate::assembly::checks::{self, Request};
 use crate::assembly::{Assembly, Fault};
 use crate::counters::Discard;
 use crate::event::Event;
-use crate::queue_pair::{Owner, Settings};
+use crate::port::Owner;
 use crate::receives::{Landing, Receives};
 use crate::responder::Broken;
+use crate::settings::Settings;
 
 #[derive(Debug)]
 pub(crate) struct UnreliableReceiver {

@@ -10,9 +10,10 @@ use rdmalab_verbs::{
 use rdmalab_wire::{Bth, Deth, NetworkHeader, Psn, QKey, Qpn, Transport};
 
 use crate::outlet::Outlet;
-use crate::queue_pair::{Owner, Settings};
+use crate::port::Owner;
 use crate::requester::segment::{self, Segment};
 use crate::requester::{carry_out, report};
+use crate::settings::Settings;
 use crate::settings::network_header;
 
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use rdmalab_verbs::{Access, Accessor, CompletionStatus, Context, Invalidation};
 use rdmalab_wire::{AtomicEth, Body, Feth, NakCode, Packet, Position, Reth};
 
 use super::{Assembly, Fault, Message};
-use crate::queue_pair::Settings;
 use crate::receives::Landing;
+use crate::settings::Settings;
 
 /// Longest message, the specification's limit.
 pub(crate) const MAX_MESSAGE: u32 = 1 << 31;

@@ -4,7 +4,8 @@ use rdmalab_verbs::{Completion, CompletionStatus, Context, Operation, SendFlags,
 use rdmalab_wire::Qpn;
 
 use super::{Cursor, Requester};
-use crate::queue_pair::{Owner, Settings};
+use crate::port::Owner;
+use crate::settings::Settings;
 
 impl Requester {
     /// Ends the oldest request.

@@ -10,7 +10,7 @@ use rdmalab_wire::{Aeth, Body, NakCode, Packet, Psn, Syndrome, rnr_timer_nanosec
 use super::{Failure, Requester};
 use crate::counters::Discard;
 use crate::event::RetryCause;
-use crate::queue_pair::Owner;
+use crate::port::Owner;
 
 /// Whether everything before a PSN could be taken as acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

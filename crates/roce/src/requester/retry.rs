@@ -2,7 +2,7 @@
 
 use rdmalab_wire::Psn;
 
-use crate::queue_pair::Settings;
+use crate::settings::Settings;
 
 /// RNR retries without a limit, as the specification has it for this count only.
 const INFINITE: u8 = 7;

@@ -5,7 +5,7 @@ use rdmalab_verbs::{
 };
 use rdmalab_wire::{AtomicEth, Body, Feth, Ieth, PathMtu, Reth, Transport, Xrceth};
 
-use crate::queue_pair::Settings;
+use crate::settings::Settings;
 
 /// How many PSNs a request takes: its own packets, or for a READ those of the response. At least one.
 pub(crate) fn packets(work: &SendWork, mtu: PathMtu) -> u32 {

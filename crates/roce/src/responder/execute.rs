@@ -8,7 +8,7 @@ use super::replay::{Done, Kind};
 use super::replies::Reply;
 use crate::assembly::checks::{self, MAX_MESSAGE, Request};
 use crate::assembly::{Fault, Progress};
-use crate::queue_pair::Owner;
+use crate::port::Owner;
 use crate::receives::Landing;
 
 impl Responder {

@@ -7,7 +7,7 @@ use super::Responder;
 use super::execute::operation;
 use super::replies::Reply;
 use crate::counters::Discard;
-use crate::queue_pair::Owner;
+use crate::port::Owner;
 use crate::receives::Landing;
 use crate::ring::Ring;
 

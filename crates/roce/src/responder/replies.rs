@@ -7,7 +7,7 @@ use super::Broken;
 use crate::counters::Discard;
 use crate::event::Event;
 use crate::outlet::Outlet;
-use crate::queue_pair::Owner;
+use crate::port::Owner;
 use crate::ring::Ring;
 
 /// An acknowledgement or a NAK.

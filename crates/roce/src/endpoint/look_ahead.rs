@@ -7,7 +7,7 @@
 
 use rdmalab_wire::{Bth, Ipv4Header, Ipv6Header, Qpn, UdpHeader};
 
-use crate::endpoint::Endpoint;
+use super::Endpoint;
 use crate::queue_pair::QueuePair;
 
 /// Queue pairs that are served between one look ahead and the next.
@@ -29,7 +29,7 @@ impl Endpoint {
     }
 
     /// Prepares for serving the first of those that may send; says how many.
-    pub(crate) fn look_ahead_of_ready(&self) -> usize {
+    pub(super) fn look_ahead_of_ready(&self) -> usize {
         if self.ready.len() > 1 {
             let next =
                 || self.ready.iter().take(TOGETHER).filter_map(|&index| self.queue_pairs.at(index as usize));

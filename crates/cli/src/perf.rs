@@ -137,7 +137,7 @@ pub struct Options {
     #[arg(long, default_value_t = 0)]
     tclass: u8,
 
-    /// Connect by rdma_cm: not possible yet
+    /// Connect by rdma_cm instead of exchanging queue pairs over TCP; over RC only, with one queue pair
     #[arg(short = 'R', long = "rdma_cm")]
     rdma_cm: bool,
 
@@ -273,10 +273,6 @@ const WAITING: &str = "\n************************************\n\
 impl Options {
     /// Refuses what has no meaning for the test.
     fn check(&self) -> Result<()> {
-        if self.rdma_cm {
-            return Err(Error::usage("-R: connecting by rdma_cm is not possible yet")
-                .advice("leave it out on both sides: the queue pairs are then exchanged over TCP"));
-        }
         let atomic = matches!(self.test, Test::Atomic);
         let send = matches!(self.test, Test::Send);
         let answered = atomic || matches!(self.test, Test::Read);
@@ -353,6 +349,7 @@ impl Options {
             hop_limit: self.hop_limit,
             traffic_class: self.tclass,
             first_psn,
+            managed: self.rdma_cm,
             patience: (self.wait > 0).then(|| Duration::from_secs(self.wait)),
             ..usual
         }

@@ -9,6 +9,7 @@ mod error;
 mod exchange;
 mod figures;
 mod latency;
+mod managed;
 mod options;
 mod requests;
 mod session;
@@ -26,7 +27,8 @@ pub use figures::{Latencies, Pace, Summary};
 pub use options::{DEFAULT_PORT, Length, Measure, Operation, Options, Role};
 pub use table::{Columns, Each, Heading, RULE, Row, SideLine};
 
-use exchange::Exchange;
+use exchange::{Exchange, Wait};
+use managed::{Manager, Talk};
 use session::Session;
 
 /// How often progress is told.
@@ -65,6 +67,22 @@ pub fn run(
     tell: &mut dyn FnMut(Step<'_>),
 ) -> Result<(), PerfError> {
     options.check()?;
+    let test = Test { device, device_name, role, options };
+    if options.managed {
+        let heard = || device.counters().rcvd_pkts;
+        let peer = match role {
+            Role::Server => None,
+            Role::Client(server) => Some(server),
+        };
+        let own = own_address(device, options, peer)?.1;
+        let manager = Manager::new(device, role, options, own)?;
+        if role == Role::Server {
+            tell(Step::Listening(SocketAddr::new(own, options.port)));
+        }
+        let talk = Talk::open(device, &manager)?;
+        let exchange = Exchange::new(talk, role, options.patience, &heard).managed();
+        return test.run(exchange, Some(own), Some(&manager), tell);
+    }
     let stream = match role {
         Role::Server => {
             let listener = device.listen(options.port)?;
@@ -74,7 +92,7 @@ pub fn run(
         }
         Role::Client(server) => device.connect(SocketAddr::new(server, options.port), options.patience)?,
     };
-    play(device, device_name, role, options, stream, tell)
+    test.over_tcp(stream, tell)
 }
 
 /// Plays the server for a client that has connected to a listener of the caller's.
@@ -86,48 +104,73 @@ pub fn answer(
     tell: &mut dyn FnMut(Step<'_>),
 ) -> Result<(), PerfError> {
     options.check()?;
-    play(device, device_name, Role::Server, options, stream, tell)
+    Test { device, device_name, role: Role::Server, options }.over_tcp(stream, tell)
 }
 
-fn play(
-    device: &Device,
-    device_name: &str,
+/// A test whose conversation is about to begin.
+struct Test<'a> {
+    device: &'a Device,
+    device_name: &'a str,
     role: Role,
-    options: &Options,
-    stream: Stream,
-    tell: &mut dyn FnMut(Step<'_>),
-) -> Result<(), PerfError> {
-    let peer = stream.ends().map(|(_, peer)| peer.ip());
-    let heard = || device.counters().rcvd_pkts;
-    let mut exchange = Exchange::new(stream, role, options.patience, &heard);
-    let terms = exchange.agree(options.mtu)?;
-    let sizes = options.sizes(terms.mtu)?;
-    let (gid_index, local) = own_address(device, options, peer)?;
-    let mut session = Session::open(device, options, &terms, local)?;
-    tell(Step::Heading(&Heading { options, role, terms, device: device_name, gid_index }));
+    options: &'a Options,
+}
 
-    let ours = session.sides(options);
-    let theirs = exchange.sides(&ours)?;
-    for (is_local, sides) in [(true, &ours), (false, &theirs)] {
-        for &side in sides {
-            tell(Step::Side(&SideLine { is_local, operation: options.operation, side }));
+impl Test<'_> {
+    fn over_tcp(&self, stream: Stream, tell: &mut dyn FnMut(Step<'_>)) -> Result<(), PerfError> {
+        let peer = stream.ends().map(|(_, peer)| peer.ip());
+        let heard = || self.device.counters().rcvd_pkts;
+        let exchange = Exchange::new(stream, self.role, self.options.patience, &heard);
+        self.run(exchange, peer, None, tell)
+    }
+
+    fn run<S: Wait>(
+        &self,
+        mut exchange: Exchange<'_, S>,
+        peer: Option<IpAddr>,
+        manager: Option<&Manager>,
+        tell: &mut dyn FnMut(Step<'_>),
+    ) -> Result<(), PerfError> {
+        let &Self { device, device_name, role, options } = self;
+        let terms = exchange.agree(options.mtu)?;
+        let sizes = options.sizes(terms.mtu)?;
+        let (gid_index, local) = own_address(device, options, peer)?;
+        if manager.is_some() {
+            exchange.pause()?;
         }
+        let mut session = Session::open(device, options, &terms, local, manager)?;
+        if manager.is_some() {
+            exchange.pause()?;
+        }
+        tell(Step::Heading(&Heading { options, role, terms, device: device_name, gid_index }));
+
+        let ours = session.sides(options);
+        let theirs = exchange.sides(&ours)?;
+        for (is_local, sides) in [(true, &ours), (false, &theirs)] {
+            for &side in sides {
+                tell(Step::Side(&SideLine { is_local, operation: options.operation, side }));
+            }
+        }
+        session.connect(options, &terms, theirs)?;
+        requests::post_receives(&session, options)?;
+        let theirs = session.remote.clone();
+        if options.operation == Operation::Send {
+            exchange.meet(&ours, &theirs)?;
+            exchange.connected(&ours, &theirs)?;
+        } else {
+            exchange.connected(&ours, &theirs)?;
+            exchange.meet(&ours, &theirs)?;
+        }
+        let stages = stages::Stages { session: &session, options, terms, role, exchange, ours, theirs, tell };
+        // With the conversation, its connection would end.
+        let _exchange = stages.run(&sizes)?;
+        if options.measure == Measure::Latency && options.operation == Operation::Write {
+            linger(device);
+        }
+        if let Some(manager) = manager {
+            manager.part(&session.identifiers);
+        }
+        Ok(())
     }
-    session.connect(options, &terms, theirs)?;
-    requests::post_receives(&session, options)?;
-    let theirs = session.remote.clone();
-    if options.operation == Operation::Send {
-        exchange.meet(&ours, &theirs)?;
-        exchange.connected(&ours, &theirs)?;
-    } else {
-        exchange.connected(&ours, &theirs)?;
-        exchange.meet(&ours, &theirs)?;
-    }
-    stages::Stages { session: &session, options, terms, role, exchange, ours, theirs, tell }.run(&sizes)?;
-    if options.measure == Measure::Latency && options.operation == Operation::Write {
-        linger(device);
-    }
-    Ok(())
 }
 
 /// Stays until nothing has come for a while: after the last WRITE nobody says that he has seen everything.

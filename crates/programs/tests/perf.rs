@@ -176,7 +176,7 @@ fn all_sizes_are_tested_one_after_the_other() {
 
 #[test]
 fn a_test_may_last_a_time() {
-    let length = Length::Time { total: Duration::from_millis(120), margin: Duration::from_millis(20) };
+    let length = Length::Time { total: Duration::from_millis(500), margin: Duration::from_millis(50) };
     for measure in [Measure::Bandwidth, Measure::Latency] {
         for operation in OPERATIONS {
             let (server, client) = fine(&Options { length, ..options(operation, measure, 5, 1000) });
@@ -196,6 +196,16 @@ fn what_is_small_may_be_inline() {
     for measure in [Measure::Bandwidth, Measure::Latency] {
         for operation in [Operation::Write, Operation::Send] {
             fine(&Options { inline: 64, ..options(operation, measure, 50, 64) });
+        }
+    }
+}
+
+#[test]
+fn connections_may_be_made_by_rdma_cm() {
+    for measure in [Measure::Bandwidth, Measure::Latency] {
+        for operation in OPERATIONS {
+            let (_, client) = fine(&Options { managed: true, ..options(operation, measure, 100, 1000) });
+            assert_eq!(iterations(&client[0]).1, 100, "{operation:?} {measure:?}");
         }
     }
 }

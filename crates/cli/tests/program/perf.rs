@@ -97,7 +97,8 @@ fn a_silent_peer_is_waited_for_no_longer_than_said() {
 #[test]
 fn what_has_no_meaning_for_a_test_is_refused_by_name() {
     for (arguments, why) in [
-        (&["write", "-R"][..], "-R: connecting by rdma_cm is not possible yet"),
+        (&["send", "-R", "-c", "UD"][..], "by rdma_cm (-R) over RC only"),
+        (&["send", "-R", "-q", "2"], "there is one queue pair (-q)"),
         (&["write", "-c", "UD"], "only send runs over UD (-c)"),
         (&["read", "-c", "UC"], "only write and send run over UC (-c)"),
         (&["send", "-c", "XRC"], "invalid value 'XRC'"),

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use rdmalab_device::{CompletionStatus, DeviceError, ModifyError, PostError};
 
+use crate::connect_error::ConnectError;
+
 /// Why a performance test could not be begun or finished.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -22,6 +24,9 @@ pub enum PerfError {
     /// A request was not taken.
     #[error("cannot post a request: {0}")]
     Post(#[from] PostError),
+    /// A connection by rdma_cm did not come about.
+    #[error("{0}")]
+    Connect(#[from] ConnectError),
     /// There is no such entry in the GID table.
     #[error("the GID table has {entries} entries, there is none with index {index}")]
     NoSuchGid {

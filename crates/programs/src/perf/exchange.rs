@@ -17,7 +17,7 @@ pub use words::{Figures, Side};
 
 use super::Role;
 use super::error::PerfError;
-use words::{OUR_VERSION, decode_mtu, decode_version, encode_mtu, encode_version};
+use words::{MANAGED_SIDE_LENGTH, OUR_VERSION, decode_mtu, decode_version, encode_mtu, encode_version};
 
 /// Addresses of one-sided operations go round in so many bytes, in both programs.
 const CYCLE: u32 = 4096;
@@ -51,6 +51,8 @@ pub(super) struct Terms {
 /// One side of a conversation.
 pub(super) struct Exchange<'a, S> {
     stream: S,
+    /// Connections are made by rdma_cm, whose queue pairs are announced in another form.
+    is_managed: bool,
     role: Role,
     patience: Option<Duration>,
     /// Counts packets that arrived: a peer that sends some is alive.
@@ -59,7 +61,17 @@ pub(super) struct Exchange<'a, S> {
 
 impl<'a, S: Wait> Exchange<'a, S> {
     pub(super) fn new(stream: S, role: Role, patience: Option<Duration>, heard: &'a dyn Fn() -> u64) -> Self {
-        Self { stream, role, patience, heard }
+        Self { stream, is_managed: false, role, patience, heard }
+    }
+
+    /// The same with connections by rdma_cm.
+    pub(super) fn managed(self) -> Self {
+        Self { is_managed: true, ..self }
+    }
+
+    /// Where connections are made by rdma_cm, those of the test are made between two swaps without meaning.
+    pub(super) fn pause(&mut self) -> Result<(), PerfError> {
+        self.swap("the word that a connection follows", &[0; MANAGED_SIDE_LENGTH]).map(|_| ())
     }
 
     /// The beginning: versions, the shape of memory, path MTUs.
@@ -121,6 +133,10 @@ impl<'a, S: Wait> Exchange<'a, S> {
     }
 
     fn side(&mut self, what: &'static str, ours: &Side) -> Result<Side, PerfError> {
+        if self.is_managed {
+            let theirs = self.swap(what, &ours.encode_managed())?;
+            return Side::decode_managed(&theirs).ok_or_else(|| garbage(what, &theirs));
+        }
         let theirs = self.swap(what, &ours.encode())?;
         Side::decode(&theirs).ok_or_else(|| garbage(what, &theirs))
     }
@@ -139,7 +155,10 @@ impl<'a, S: Wait> Exchange<'a, S> {
     }
 
     /// The last word of both. Nobody waits for the other's.
-    pub(super) fn done(mut self) {
+    pub(super) fn done(&mut self) {
+        if self.is_managed {
+            return;
+        }
         // Whoever has left already has heard enough.
         let _ = self.stream.write_all(b"done\0");
     }

@@ -129,6 +129,8 @@ pub struct Options {
     pub traffic_class: u8,
     /// Where the PSNs of our first queue pair begin.
     pub first_psn: u32,
+    /// Connect by rdma_cm (`-R`); path MTU and timeouts are then its.
+    pub managed: bool,
     /// How long the peer may be silent; for ever, if not given.
     pub patience: Option<Duration>,
 }
@@ -168,6 +170,7 @@ impl Options {
             hop_limit: 64,
             traffic_class: 0,
             first_psn: 0,
+            managed: false,
             patience: Some(Duration::from_secs(60)),
         }
     }
@@ -182,6 +185,13 @@ impl Options {
             (QueuePairType::Uc, _) => return refuse("only write and send run over UC (-c)"),
             (QueuePairType::Ud, _) => return refuse("only send runs over UD (-c)"),
             _ => return refuse("tests run over RC, UC or UD (-c)"),
+        }
+        if self.managed && self.kind != QueuePairType::Rc {
+            return refuse("tests are connected by rdma_cm (-R) over RC only");
+        }
+        if self.managed && self.queue_pairs > 1 {
+            // The real client breaks down: its way with many is not known.
+            return refuse("with rdma_cm (-R) there is one queue pair (-q)");
         }
         if self.measure == Measure::Latency && (self.bidirectional || self.queue_pairs > 1) {
             return refuse("a latency has one message under way: no -b, and one queue pair (-q)");

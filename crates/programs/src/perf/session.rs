@@ -8,13 +8,14 @@
 use std::net::IpAddr;
 
 use rdmalab_device::{
-    Access, AddressHandle, Attributes, Capabilities, CompletionQueue, Device, MemoryRegion, Path,
+    Access, AddressHandle, Attributes, Capabilities, CompletionQueue, Device, Identifier, MemoryRegion, Path,
     ProtectionDomain, Psn, QKey, QueuePair, QueuePairOptions, QueuePairType, RemoteAddress, Sge, State,
     Target,
 };
 
 use super::error::PerfError;
 use super::exchange::{Side, Terms};
+use super::managed::Manager;
 use super::options::{Operation, Options};
 
 /// The queue key of the programs' datagrams.
@@ -54,6 +55,8 @@ pub(super) struct Session {
     // Dropped in this order: queue pairs before what they use.
     pub(super) queue_pairs: Vec<QueuePair>,
     ways: Vec<AddressHandle>,
+    /// Of connections by rdma_cm.
+    pub(super) identifiers: Vec<Identifier>,
     pub(super) completions: CompletionQueue,
     pub(super) memory: MemoryRegion,
     domain: ProtectionDomain,
@@ -70,6 +73,7 @@ impl Session {
         options: &Options,
         terms: &Terms,
         local: IpAddr,
+        manager: Option<&Manager>,
     ) -> Result<Self, PerfError> {
         let count = options.queue_pairs as usize;
         let area = area(options, terms);
@@ -92,9 +96,16 @@ impl Session {
         let entries = (capabilities.max_send_requests + capabilities.max_receive_requests)
             .saturating_mul(options.queue_pairs);
         let completions = device.completion_queue(entries)?;
-        let mut queue_pairs = Vec::with_capacity(count);
+        let (mut queue_pairs, mut identifiers) = (Vec::with_capacity(count), Vec::new());
         for _ in 0..count {
             let usual = QueuePairOptions::new(options.kind, &completions);
+            if let Some(manager) = manager {
+                let wished = QueuePairOptions { capabilities, ..usual };
+                let made = manager.connect(&domain, &wished, options.outstanding(), |_| Ok(()))?;
+                identifiers.push(made.0);
+                queue_pairs.push(made.1);
+                continue;
+            }
             let queue_pair = domain.queue_pair_with(&QueuePairOptions { capabilities, ..usual })?;
             let is_datagram = options.kind == QueuePairType::Ud;
             queue_pair.modify(&Attributes {
@@ -110,6 +121,7 @@ impl Session {
         let session = Self {
             queue_pairs,
             ways: Vec::new(),
+            identifiers,
             completions,
             memory,
             domain,
@@ -155,6 +167,10 @@ impl Session {
         for (place, (queue_pair, peer)) in self.queue_pairs.iter().zip(&remote).enumerate() {
             if self.local.is_ipv4() != peer.gid.is_ipv4() {
                 return Err(PerfError::Families { local: self.local, peer: peer.gid });
+            }
+            if !self.identifiers.is_empty() {
+                // It is connected.
+                continue;
             }
             let path = Path {
                 traffic_class: options.traffic_class,

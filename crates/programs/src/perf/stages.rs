@@ -21,9 +21,9 @@ pub(super) struct Stages<'a, S> {
     pub(super) tell: &'a mut dyn FnMut(Step<'_>),
 }
 
-impl<S: Wait> Stages<'_, S> {
-    /// Runs the test with all sizes to its end.
-    pub(super) fn run(mut self, sizes: &[u32]) -> Result<(), PerfError> {
+impl<'a, S: Wait> Stages<'a, S> {
+    /// Runs the test with all sizes to its end, and gives the exchange back.
+    pub(super) fn run(mut self, sizes: &[u32]) -> Result<Exchange<'a, S>, PerfError> {
         match (self.options.measure, self.options.operation) {
             (Measure::Bandwidth, operation) => {
                 let gigabits = self.options.gigabits;
@@ -41,7 +41,7 @@ impl<S: Wait> Stages<'_, S> {
                     self.latency(size)?;
                 }
                 // The program says nothing more.
-                return Ok(());
+                return Ok(self.exchange);
             }
             (Measure::Latency, Operation::Send) => {
                 self.latency_columns();
@@ -63,7 +63,7 @@ impl<S: Wait> Stages<'_, S> {
         }
         self.meet()?;
         self.exchange.done();
-        Ok(())
+        Ok(self.exchange)
     }
 
     fn meet(&mut self) -> Result<(), PerfError> {

@@ -65,7 +65,8 @@ impl Display for Heading<'_> {
         } else {
             writeln!(f, " Max inline data : {}[B]", options.inline)?;
         }
-        write!(f, " rdma_cm QPs\t : OFF\n Data ex. method : Ethernet\n{RULE}")
+        let (managed, method) = if options.managed { ("ON", "rdma_cm") } else { ("OFF", "Ethernet") };
+        write!(f, " rdma_cm QPs\t : {managed}\n Data ex. method : {method}\n{RULE}")
     }
 }
 

@@ -12,6 +12,9 @@ pub(super) const VERSION_LENGTH: usize = 16;
 /// Bytes of a queue pair's announcement.
 pub(super) const SIDE_LENGTH: usize = 108;
 
+/// Bytes of it where connections are made by rdma_cm.
+pub(super) const MANAGED_SIDE_LENGTH: usize = 56;
+
 /// The version that we say we are: the one whose exchange this is.
 pub(super) const OUR_VERSION: &str = "6.06";
 /// The real program refuses older ones.
@@ -135,6 +138,35 @@ impl Side {
     }
 }
 
+impl Side {
+    /// As integers, most significant byte first: LID, reads, QPN, PSN, key, nothing, address, GID, SRQN, index of the GID.
+    pub(super) fn encode_managed(&self) -> [u8; MANAGED_SIDE_LENGTH] {
+        let Self { outstanding, queue_pair, psn, key, address, gid } = *self;
+        let numbers = [0, outstanding.into(), queue_pair.value(), psn.value(), key.value(), 0];
+        let mut message = [0; MANAGED_SIDE_LENGTH];
+        let (start, rest) = message.split_at_mut(24);
+        for (place, number) in start.chunks_exact_mut(4).zip(numbers) {
+            place.copy_from_slice(&number.to_be_bytes());
+        }
+        rest[..8].copy_from_slice(&address.to_be_bytes());
+        rest[8..24].copy_from_slice(&Gid::from(gid).0);
+        message
+    }
+
+    pub(super) fn decode_managed(message: &[u8; MANAGED_SIDE_LENGTH]) -> Option<Self> {
+        let number = |at: usize| Some(u32::from_be_bytes(*message[at..].first_chunk()?));
+        let is_number = |number: u32| (number < 1 << 24).then_some(number);
+        Some(Self {
+            outstanding: u8::try_from(number(4)?).ok()?,
+            queue_pair: Qpn::new(is_number(number(8)?)?),
+            psn: Psn::new(is_number(number(12)?)?),
+            key: RKey::new(number(16)?),
+            address: u64::from_be_bytes(*message[24..].first_chunk()?),
+            gid: Gid(*message[32..].first_chunk()?).to_ip(),
+        })
+    }
+}
+
 impl Figures {
     /// More than any program says: what is beyond is another message, which begins with letters.
     const MOST: u64 = 1 << 40;
@@ -198,6 +230,30 @@ mod tests {
         let mut message = *SEEN;
         message[5..9].copy_from_slice(b"0100");
         assert_eq!(Side::decode(&message), None, "256 READs at once");
+    }
+
+    #[test]
+    fn the_announcement_of_a_managed_queue_pair_is_read_and_written_again() {
+        // Frame 31 of `pcaps/write_bw_cm.pcap`, but for the index of the GID at the end.
+        let seen =
+            b"\0\0\0\0\0\0\0\x01\0\0\0\x1d\0\xb5\x24\x49\0\0\x10\xac\0\0\0\0\0\0\x56\x53\x4a\xac\x50\0\
+            \0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\x09\0\x02\0\0\0\0\0\0\0\0";
+        let side = Side::decode_managed(seen).unwrap();
+        let expected = Side {
+            outstanding: 1,
+            queue_pair: Qpn::new(0x1d),
+            psn: Psn::new(0xb52449),
+            key: RKey::new(0x10ac),
+            address: 0x5653_4aac_5000,
+            gid: [10, 9, 0, 2].into(),
+        };
+        assert_eq!(side, expected);
+        assert_eq!(&side.encode_managed(), seen);
+        for beyond in [4, 5, 6, 8, 12] {
+            let mut message = *seen;
+            message[beyond] = 1;
+            assert_eq!(Side::decode_managed(&message), None, "byte {beyond}");
+        }
     }
 
     #[test]

@@ -45,7 +45,7 @@ enum Command {
     Dump(dump::Options),
     /// Speak perftest with a real or emulated peer
     Perf(perf::Options),
-    /// Speak ibv_rc_pingpong with a real or emulated peer
+    /// Speak ibv_rc_pingpong (uc, ud, srq) with a real or emulated peer
     Pingpong(pingpong::Options),
     /// Speak rping with a real or emulated peer
     Rping(rping::Options),

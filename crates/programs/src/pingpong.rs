@@ -1,14 +1,19 @@
-//! `ibv_rc_pingpong`: two sides send a message to and fro.
+//! `ibv_rc_pingpong`, `ibv_uc_pingpong`, `ibv_ud_pingpong` and `ibv_srq_pingpong`: two sides send a message to and fro.
 //!
 //! First the two tell each other their queue pairs over TCP (`hello`). Then the client sends, the server answers each
-//! message that it got with a message of its own, and both count until all rounds are done. Either side may be the real
-//! program: what it asks of the data with `-c` holds for what we send, and we check every byte that comes back.
+//! message that it got with a message of its own, and both count until all rounds are done (`game`). Either side may be the
+//! real program: what it asks of the data with `-c` holds for what we send, and we check every byte that comes back.
+//!
+//! Over UC and UD a lost message is lost for good. The real programs then wait for ever; we end with
+//! [`PingpongError::Lost`] after [`Options::patience`].
 
 mod data;
 mod error;
-mod exchange;
+mod game;
 mod hello;
+mod kind;
 mod report;
+mod session;
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -17,21 +22,31 @@ use rdmalab_device::{Device, PathMtu, Stream};
 
 pub use error::PingpongError;
 pub use hello::Side;
+pub use kind::Kind;
 pub use report::Report;
+
+use session::Session;
 
 /// The TCP port that the program listens on if nothing else is said.
 pub const DEFAULT_PORT: u16 = 18515;
 
+/// Queue pairs that a game may have: `ibv_srq_pingpong` refuses more.
+pub const MOST_QUEUE_PAIRS: u32 = 256;
+
 /// How to play.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// Which of the programs.
+    pub kind: Kind,
+    /// Queue pairs (`-q`), for [`Kind::Srq`]; the others have one.
+    pub queue_pairs: u32,
     /// Bytes of a message (`-s`).
     pub size: u32,
     /// Rounds (`-n`).
     pub rounds: u32,
-    /// Receives that are kept posted (`-r`).
+    /// Receives that are kept posted (`-r`), at least one for each queue pair.
     pub receive_depth: u32,
-    /// Path MTU (`-m`).
+    /// Path MTU (`-m`); a datagram has the link's.
     pub mtu: PathMtu,
     /// TCP port of the server (`-p`).
     pub port: u16,
@@ -39,7 +54,7 @@ pub struct Options {
     pub gid_index: Option<usize>,
     /// The peer was told to check the data, or checks it (`-c`).
     pub check: bool,
-    /// Where our PSNs begin.
+    /// Where our first queue pair's PSNs begin.
     pub first_psn: u32,
     /// How long to wait for an acknowledgement before a packet is sent again: 4.096 µs × 2^n, 0 for ever. It is 14 in
     /// the real program: 67 ms, seven times.
@@ -53,6 +68,8 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            kind: Kind::Rc,
+            queue_pairs: 16,
             size: 4096,
             rounds: 1000,
             receive_depth: 500,
@@ -73,9 +90,9 @@ impl Default for Options {
 pub enum Step {
     /// The server listens on this address.
     Listening(SocketAddr),
-    /// Our queue pair.
+    /// A queue pair of ours.
     Local(Side),
-    /// The peer's queue pair.
+    /// A queue pair of the peer's.
     Remote(Side),
 }
 
@@ -87,13 +104,13 @@ pub fn serve(
 ) -> Result<Report, PingpongError> {
     // Before anything that takes time: a client may be waiting already.
     let listener = device.listen(options.port)?;
-    let ours = exchange::Session::open(device, options)?;
+    let ours = Session::open(device, options)?;
     let own = own_address(device, options.gid_index, None)?;
     tell(Step::Listening(SocketAddr::new(own, options.port)));
     let stream = listener
         .accept(options.patience)?
         .ok_or(PingpongError::Silence { what: "a client", patience: options.patience })?;
-    answer_with(&ours, device, stream, options, tell)
+    answer_with(ours, device, stream, tell)
 }
 
 /// Plays the server for a client that has connected to a listener of the caller's.
@@ -103,27 +120,27 @@ pub fn answer(
     options: &Options,
     tell: impl FnMut(Step),
 ) -> Result<Report, PingpongError> {
-    answer_with(&exchange::Session::open(device, options)?, device, stream, options, tell)
+    answer_with(Session::open(device, options)?, device, stream, tell)
 }
 
 fn answer_with(
-    ours: &exchange::Session<'_>,
+    ours: Session<'_>,
     device: &Device,
     mut stream: Stream,
-    options: &Options,
     mut tell: impl FnMut(Step),
 ) -> Result<Report, PingpongError> {
-    stream.set_timeout(options.patience);
+    let Options { kind, gid_index, patience, linger, .. } = *ours.options;
+    stream.set_timeout(patience);
     let client = stream.ends().map(|(_, peer)| peer.ip());
-    let local = ours.side(own_address(device, options.gid_index, client)?);
-    tell(Step::Local(local));
-    let remote = hello::read(&mut stream, options.patience)?;
-    tell(Step::Remote(remote));
-    ours.connect(&local, &remote)?;
-    hello::write(&mut stream, &local)?;
+    let local = ours.sides(own_address(device, gid_index, client)?);
+    local.iter().for_each(|side| tell(Step::Local(*side)));
+    let remote = hello::read(&mut stream, kind, local.len(), patience)?;
+    remote.iter().for_each(|side| tell(Step::Remote(*side)));
+    let table = ours.connect(&local, &remote)?;
+    hello::write(&mut stream, kind, &local)?;
     hello::wait_for_done(&mut stream)?;
-    let report = ours.play(exchange::Role::Server)?;
-    linger(device, options.linger);
+    let report = game::play(&table, game::Role::Server)?;
+    stay(device, linger);
     Ok(report)
 }
 
@@ -134,23 +151,24 @@ pub fn connect(
     options: &Options,
     mut tell: impl FnMut(Step),
 ) -> Result<Report, PingpongError> {
-    let ours = exchange::Session::open(device, options)?;
-    let local = ours.side(own_address(device, options.gid_index, Some(server))?);
-    tell(Step::Local(local));
-    let mut stream = device.connect(SocketAddr::new(server, options.port), options.patience)?;
-    stream.set_timeout(options.patience);
-    hello::write(&mut stream, &local)?;
-    let remote = hello::read(&mut stream, options.patience)?;
-    tell(Step::Remote(remote));
-    ours.connect(&local, &remote)?;
+    let Options { kind, patience, .. } = *options;
+    let ours = Session::open(device, options)?;
+    let local = ours.sides(own_address(device, options.gid_index, Some(server))?);
+    local.iter().for_each(|side| tell(Step::Local(*side)));
+    let mut stream = device.connect(SocketAddr::new(server, options.port), patience)?;
+    stream.set_timeout(patience);
+    hello::write(&mut stream, kind, &local)?;
+    let remote = hello::read(&mut stream, kind, local.len(), patience)?;
+    remote.iter().for_each(|side| tell(Step::Remote(*side)));
+    let table = ours.connect(&local, &remote)?;
     hello::say_done(&mut stream)?;
-    let report = ours.play(exchange::Role::Client)?;
-    linger(device, options.linger);
+    let report = game::play(&table, game::Role::Client)?;
+    stay(device, options.linger);
     Ok(report)
 }
 
-/// Stays, with the queue pair, until nothing has come for a while: the peer may not know yet that all its messages arrived.
-fn linger(device: &Device, quiet: Duration) {
+/// Stays, with the queue pairs, until nothing has come for a while: the peer may not know yet that all its messages arrived.
+fn stay(device: &Device, quiet: Duration) {
     /// In the end the peer has to see for itself.
     const MOST: u32 = 10;
     let mut seen = device.counters().rcvd_pkts;

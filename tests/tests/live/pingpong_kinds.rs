@@ -1,6 +1,6 @@
 //! A real Linux RoCE stack completes `ibv_uc_pingpong`, `ibv_ud_pingpong` and `ibv_srq_pingpong` with us, in both roles, over
-//! IPv4 and IPv6 GIDs, and `ibv_rc_pingpong` over IPv6. Both ends check the data, Linux where it is told to. There is no loss: over UC and UD the real
-//! programs would wait for ever.
+//! IPv4 and IPv6 GIDs, and `ibv_rc_pingpong` over IPv6. We check the data, and so does Linux where it is told to. There is
+//! no loss: over UC and UD the real programs would wait for ever.
 
 use std::time::{Duration, Instant};
 

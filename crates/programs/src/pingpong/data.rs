@@ -1,11 +1,11 @@
 //! What is in the messages.
 //!
-//! The real client sends a buffer full of 0x7b, with a zero at the start of each page where it is told to check (`-c`),
-//! and the real server, told so, looks at just those zeros. Each side then sends on what it received. So our client may
-//! put anything into the other bytes, different in each round, and expect it back.
+//! The real client sends a buffer full of one byte ([`Kind::fill`]), with a zero at the start of each page where it is told
+//! to check (`-c`), and the real server, told so, looks at just those zeros. Each side then sends on what it received. So
+//! our client may put anything into the other bytes, different in each round, and expect it back.
+//!
+//! [`Kind::fill`]: super::Kind::fill
 
-/// What the real program fills its buffer with.
-const FILL: u8 = 0x7b;
 const PAGE: usize = 4096;
 
 /// Puts what a client sends in a round into `message`.
@@ -18,12 +18,6 @@ pub(super) fn client(round: u32, check: bool, message: &mut [u8]) {
         state ^= state << 5;
         *byte = state as u8;
     }
-    mark(check, message);
-}
-
-/// Puts what the real client sends into `message`.
-fn real_client(check: bool, message: &mut [u8]) {
-    message.fill(FILL);
     mark(check, message);
 }
 
@@ -41,9 +35,9 @@ pub(super) fn first_difference(found: &[u8], expected: &[u8]) -> Option<(usize, 
         .map(|(offset, (&found, &expected))| (offset, found, expected))
 }
 
-/// The first wrong byte of what a client sent in a round. The client is the real program or ours; whether it was told
-/// to check shows only in the bytes at the starts of pages, which therefore count only if we were told so too.
-pub(super) fn judge_client(round: u32, check: bool, message: &[u8]) -> Option<(usize, u8, u8)> {
+/// The first wrong byte of what a client sent in a round. The client is ours, or the real program with its `fill`; whether
+/// it was told to check shows only in the bytes at the starts of pages, which therefore count only if we were told so too.
+pub(super) fn judge_client(round: u32, check: bool, fill: u8, message: &[u8]) -> Option<(usize, u8, u8)> {
     let mut found = message.to_vec();
     if !check {
         mark(true, &mut found);
@@ -53,7 +47,8 @@ pub(super) fn judge_client(round: u32, check: bool, message: &[u8]) -> Option<(u
     if found == expected {
         return None;
     }
-    real_client(true, &mut expected);
+    expected.fill(fill);
+    mark(true, &mut expected);
     first_difference(&found, &expected)
 }
 
@@ -61,26 +56,29 @@ pub(super) fn judge_client(round: u32, check: bool, message: &[u8]) -> Option<(u
 mod tests {
     use super::*;
 
+    const FILL: u8 = 0x7b;
+
     #[test]
     fn rounds_differ_and_are_told_apart() {
         let (mut first, mut second) = (vec![0; 10_000], vec![0; 10_000]);
         client(0, true, &mut first);
         client(1, true, &mut second);
-        assert_eq!(judge_client(0, true, &first), None);
-        assert_eq!(judge_client(1, true, &second), None);
-        assert!(judge_client(1, true, &first).is_some());
+        assert_eq!(judge_client(0, true, FILL, &first), None);
+        assert_eq!(judge_client(1, true, FILL, &second), None);
+        assert!(judge_client(1, true, FILL, &first).is_some());
     }
 
     #[test]
     fn the_real_client_is_recognised_in_every_round() {
         let mut message = vec![FILL; 10_000];
-        assert_eq!(judge_client(5, false, &message), None, "without -c");
-        assert_eq!(judge_client(5, true, &message), Some((0, FILL, 0)), "with -c on our side only");
+        assert_eq!(judge_client(5, false, FILL, &message), None, "without -c");
+        assert_eq!(judge_client(5, true, FILL, &message), Some((0, FILL, 0)), "with -c on our side only");
         for page in [0, 4096, 8192] {
             message[page] = 0;
         }
-        assert_eq!(judge_client(7, true, &message), None, "with -c");
+        assert_eq!(judge_client(7, true, FILL, &message), None, "with -c");
         message[9_999] = 0;
-        assert_eq!(judge_client(7, true, &message), Some((9_999, 0, FILL)));
+        assert_eq!(judge_client(7, true, FILL, &message), Some((9_999, 0, FILL)));
+        assert_eq!(judge_client(7, true, 0, &[0; 5000]), None, "another fill");
     }
 }

@@ -41,8 +41,45 @@ pub enum PingpongError {
     #[error("the peer announced our own queue pair: it is an echo, not a peer")]
     Echo,
     /// The peer's first message is not what the program sends.
-    #[error("the peer's address message is not of ibv_rc_pingpong: {0:?}")]
-    NotAnAddress(String),
+    #[error("the peer's address message is not of {program}: {found:?}")]
+    NotAnAddress {
+        /// The program that we speak.
+        program: &'static str,
+        /// The line that is none.
+        found: String,
+    },
+    /// The peer has another number of queue pairs.
+    #[error("the peer has {peer} queue pairs and we have {ours}: both sides need the same number (-q)")]
+    QueuePairs {
+        /// The peer's.
+        peer: usize,
+        /// Ours.
+        ours: usize,
+    },
+    /// There are fewer receives than queue pairs that draw from them.
+    #[error("{receives} receives (-r) are too few for {queue_pairs} queue pairs: each needs one")]
+    Receives {
+        /// Receives asked for.
+        receives: u32,
+        /// Queue pairs asked for.
+        queue_pairs: u32,
+    },
+    /// Queue pairs asked for: none, or more than the program has places for.
+    #[error("{0} queue pairs (-q) are not possible: the address message has places for 1 to 256")]
+    NoSuchNumber(u32),
+    /// A datagram is one packet, and that one would be too long.
+    #[error("a datagram of {size} bytes (-s) is not possible: the link carries {most} at most")]
+    TooLong {
+        /// Bytes asked for.
+        size: u32,
+        /// The link's path MTU.
+        most: usize,
+    },
+    /// All buffers together are too large.
+    #[error(
+        "the messages need {0} bytes of memory: that is too much, ask for shorter ones (-s) or fewer (-r)"
+    )]
+    Memory(u64),
     /// The peer's queue pair has an address of another family than ours.
     #[error("the peer's GID {peer} and ours, {local}, are not of one family; choose another with -g")]
     Families {
@@ -58,6 +95,25 @@ pub enum PingpongError {
         what: &'static str,
         /// How long.
         patience: Option<Duration>,
+    },
+    /// A message did not come, and the transport sends nothing again.
+    #[error(
+        "round {round}: no message came within {} s: over {transport} a lost message is lost for good, and ends the game",
+        patience.map_or(0, |patience| patience.as_secs())
+    )]
+    Lost {
+        /// Rounds done so far.
+        round: u32,
+        /// UC or UD.
+        transport: &'static str,
+        /// How long was waited.
+        patience: Option<Duration>,
+    },
+    /// A message came before the peer had our answer to its last one.
+    #[error("round {round}: the peer sent a message out of its turn")]
+    OutOfTurn {
+        /// Rounds done so far.
+        round: u32,
     },
     /// A request failed.
     #[error("round {round}: the {request} failed with {status}")]

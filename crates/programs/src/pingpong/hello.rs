@@ -1,8 +1,10 @@
 //! What the two sides tell each other over TCP before they begin.
 //!
-//! One message each, the client first: `LID:QPN:PSN:GID` in hexadecimal digits (4, 6, 6 and 32 of them), colons between,
-//! a zero byte behind: 52 bytes. When the client has connected its queue pair, it sends `done` and a zero byte. Seen in
-//! `pcaps/rc_pingpong.pcap`, frames 6, 8 and 10.
+//! The client begins: a line for each queue pair, `LID:QPN:PSN:GID` in hexadecimal digits (4, 6, 6 and 32 of them), colons
+//! between, a zero byte behind: 52 bytes. The server answers with its own. When the client has connected its queue pairs, it
+//! sends `done` and a zero byte. Seen in `pcaps/rc_pingpong.pcap`, frames 6, 8 and 10; it is the same in
+//! `uc_pingpong.pcap` and `ud_pingpong.pcap`. `ibv_srq_pingpong` always sends 256 lines, those without a queue pair with
+//! zeros in every field.
 
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
@@ -11,8 +13,9 @@ use std::time::Duration;
 use rdmalab_device::{Gid, Psn, Qpn};
 
 use super::error::PingpongError;
+use super::kind::Kind;
 
-/// Bytes of the message.
+/// Bytes of a line.
 const LENGTH: usize = 4 + 1 + 6 + 1 + 6 + 1 + 32 + 1;
 const DONE: &[u8; 5] = b"done\0";
 
@@ -28,6 +31,13 @@ pub struct Side {
 }
 
 impl Side {
+    /// What stands where there is no queue pair.
+    const NONE: Self = Self {
+        queue_pair: Qpn::new(0),
+        psn: Psn::new(0),
+        address: IpAddr::V6(std::net::Ipv6Addr::UNSPECIFIED),
+    };
+
     fn encode(&self) -> [u8; LENGTH] {
         let mut text = format!("{:04x}:{:06x}:{:06x}:", 0, self.queue_pair.value(), self.psn.value());
         for byte in Gid::from(self.address).0 {
@@ -69,16 +79,25 @@ impl std::fmt::Display for Side {
     }
 }
 
-pub(super) fn write(stream: &mut impl Write, side: &Side) -> io::Result<()> {
-    stream.write_all(&side.encode())
+/// Tells our queue pairs, no more than the program has places for.
+pub(super) fn write(stream: &mut impl Write, kind: Kind, sides: &[Side]) -> io::Result<()> {
+    let all = sides.iter().chain(std::iter::repeat(&Side::NONE)).take(kind.places());
+    let message: Vec<u8> = all.flat_map(Side::encode).collect();
+    stream.write_all(&message)
 }
 
-pub(super) fn read(stream: &mut impl Read, patience: Option<Duration>) -> Result<Side, PingpongError> {
-    let mut message = [0; LENGTH];
-    let mut got = 0;
-    while got < LENGTH {
+/// Reads the peer's queue pairs, `wanted` of them.
+pub(super) fn read(
+    stream: &mut impl Read,
+    kind: Kind,
+    wanted: usize,
+    patience: Option<Duration>,
+) -> Result<Vec<Side>, PingpongError> {
+    let mut message = vec![0; kind.places() * LENGTH];
+    let (mut got, expected) = (0, message.len());
+    while got < expected {
         match stream.read(&mut message[got..]) {
-            Ok(0) => return Err(PingpongError::Hangup { got, expected: LENGTH }),
+            Ok(0) => return Err(PingpongError::Hangup { got, expected }),
             Ok(count) => got += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
@@ -87,8 +106,22 @@ pub(super) fn read(stream: &mut impl Read, patience: Option<Duration>) -> Result
             Err(error) => return Err(error.into()),
         }
     }
-    Side::decode(&message)
-        .ok_or_else(|| PingpongError::NotAnAddress(String::from_utf8_lossy(&message).into_owned()))
+    let (lines, _) = message.as_chunks::<LENGTH>();
+    let sides = lines.iter().map(|line| {
+        Side::decode(line).ok_or_else(|| PingpongError::NotAnAddress {
+            program: kind.program(),
+            found: String::from_utf8_lossy(line).into_owned(),
+        })
+    });
+    let mut sides = sides.collect::<Result<Vec<Side>, _>>()?;
+    if kind == Kind::Srq {
+        let there = sides.iter().take_while(|side| **side != Side::NONE).count();
+        if there != wanted {
+            return Err(PingpongError::QueuePairs { peer: there, ours: wanted });
+        }
+        sides.truncate(there);
+    }
+    Ok(sides)
 }
 
 pub(super) fn say_done(stream: &mut impl Write) -> io::Result<()> {
@@ -106,6 +139,8 @@ mod tests {
 
     /// Frame 6 of `pcaps/rc_pingpong.pcap`.
     const SEEN: &[u8; LENGTH] = b"0000:000011:50e9a0:00000000000000000000ffff0a090002\0";
+    /// How each place is filled that `ibv_srq_pingpong` does not use.
+    const UNUSED: &[u8; LENGTH] = b"0000:000000:000000:00000000000000000000000000000000\0";
 
     #[test]
     fn the_message_of_a_real_program_is_read_and_written_again() {
@@ -128,7 +163,38 @@ mod tests {
 
     #[test]
     fn a_message_cut_short_is_an_error() {
-        let cut = read(&mut &SEEN[..51], None);
+        let cut = read(&mut &SEEN[..51], Kind::Uc, 1, None);
         assert!(matches!(cut, Err(PingpongError::Hangup { got: 51, expected: 52 })), "{cut:?}");
+        let cut = read(&mut &SEEN[..], Kind::Srq, 1, None);
+        assert!(matches!(cut, Err(PingpongError::Hangup { got: 52, expected: 13312 })), "{cut:?}");
+    }
+
+    /// What `ibv_srq_pingpong -q 3` sends, between 10.9.0.3 and another one.
+    fn srq_with_three() -> Vec<u8> {
+        let used: [&[u8; LENGTH]; 3] = [
+            b"0000:000011:26e410:00000000000000000000ffff0a090003\0",
+            b"0000:000012:fce4ba:00000000000000000000ffff0a090003\0",
+            b"0000:000013:16007c:00000000000000000000ffff0a090003\0",
+        ];
+        used.into_iter().chain(std::iter::repeat_n(UNUSED, 253)).flatten().copied().collect()
+    }
+
+    #[test]
+    fn srq_has_256_places_and_as_many_queue_pairs_as_were_asked_for() {
+        let seen = srq_with_three();
+        let sides = read(&mut &seen[..], Kind::Srq, 3, None).unwrap();
+        let numbers: Vec<_> = sides.iter().map(|side| (side.queue_pair.value(), side.psn.value())).collect();
+        assert_eq!(numbers, [(0x11, 0x26e410), (0x12, 0xfce4ba), (0x13, 0x16007c)]);
+        let mut ours = Vec::new();
+        write(&mut ours, Kind::Srq, &sides).unwrap();
+        assert_eq!(ours, seen);
+    }
+
+    #[test]
+    fn another_number_of_queue_pairs_is_told() {
+        for ours in [2, 4] {
+            let other = read(&mut &srq_with_three()[..], Kind::Srq, ours, None);
+            assert!(matches!(other, Err(PingpongError::QueuePairs { peer: 3, .. })), "{other:?}");
+        }
     }
 }

@@ -28,9 +28,10 @@ impl Capture {
     pub(crate) fn start(network: &Network, interface: &str, name: &str) -> Self {
         let path = network.file(&format!("{name}.pcap"));
         let file = path.to_string_lossy().into_owned();
-        // -Z: tcpdump would give its file to a user of its own. Whole packets, a large buffer, no delay.
+        // -Z: tcpdump would give its file to a user of its own. Whole packets, none of which is longer than twice the MTU: the
+        // buffer has room for so many of the longest. No delay.
         let arguments =
-            ["-i", interface, "-w", &file, "-s", "0", "-B", "65536", "-U", "--immediate-mode", "-Z", "root"];
+            ["-i", interface, "-w", &file, "-s9216", "-B65536", "-U", "--immediate-mode", "-Z", "root"];
         let mut tcpdump = network.start("tcpdump", "tcpdump", &arguments);
         tcpdump.wait_for_line("listening on", Duration::from_secs(10));
         Self { network: network.clone(), path, tcpdump }

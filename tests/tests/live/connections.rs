@@ -22,8 +22,8 @@ pub fn linux_calls(place: &mut Place) {
     let ours_v4 = Place::OURS;
     let beside = guest.spawn(&format!("rping -c -a {ours_v4} -V -S 300"), LIMIT);
     let mut calls = Vec::new();
-    for address in [ours_v4.to_string(), OURS_V6.to_owned()] {
-        for (count, size) in [(100, 100), (20, 23), (10, 65535)] {
+    for (address, sizes) in [(ours_v4.to_string(), [23, 65535]), (OURS_V6.to_owned(), [100, 5001])] {
+        for (count, size) in [(50, sizes[0]), (10, sizes[1])] {
             calls.push(format!("rping -c -a {address} -C {count} -V -S {size}"));
         }
         calls.push(format!("ucmatose -s {address}"));
@@ -47,8 +47,8 @@ pub fn linux_calls(place: &mut Place) {
     assert!(said.success(), "{said}");
     // The table at the end. Whoever is killed may leave a READ that finds no memory any more.
     for (program, family, served, killed) in [
-        ("rping", ".", 4, 1),
-        ("rping", ":", 3, 0),
+        ("rping", ".", 3, 1),
+        ("rping", ":", 2, 0),
         ("ucmatose", ".", 165, 0),
         ("ucmatose", ":", 65, 0),
         ("udaddy", ".", 4, 0),

@@ -12,8 +12,10 @@ mod error;
 mod game;
 mod hello;
 mod kind;
+mod layout;
 mod report;
 mod session;
+mod table;
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

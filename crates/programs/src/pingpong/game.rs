@@ -12,7 +12,7 @@ use rdmalab_device::{Completion, CompletionStatus, Qpn};
 use super::error::PingpongError;
 use super::kind::Kind;
 use super::report::Report;
-use super::session::{Request, Table};
+use super::table::{Request, Table};
 use super::{Options, data};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

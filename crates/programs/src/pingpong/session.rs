@@ -1,81 +1,38 @@
 //! What one side needs for a game: queue pairs, memory and receives; and how they come into being and are connected.
 //!
-//! Invariant: a [`Table`] has as many places as the session has queue pairs, each in RTS, and so many receives posted as
-//! were asked for.
+//! Invariant: it has as many receives posted as were asked for, and at least one for each queue pair. When it is a [`Table`],
+//! each queue pair is in RTS.
 
 use std::net::IpAddr;
 
 use rdmalab_device::{
-    Access, AddressHandle, Attributes, Capabilities, CompletionQueue, Device, MemoryRegion, Operation, Path,
-    ProtectionDomain, Psn, QKey, Qpn, QueuePair, QueuePairOptions, QueuePairType, ReceiveRequest, SendFlags,
-    SendRequest, SharedReceiveQueue, SharedReceiveQueueOptions, State, Target,
+    Access, Attributes, Capabilities, CompletionQueue, Device, MemoryRegion, Path, ProtectionDomain, Psn,
+    QKey, QueuePair, QueuePairOptions, QueuePairType, ReceiveRequest, SharedReceiveQueue,
+    SharedReceiveQueueOptions, State,
 };
 
 use super::error::PingpongError;
 use super::hello::Side;
 use super::kind::Kind;
+use super::layout::Layout;
+use super::table::{Table, Way};
 use super::{MOST_QUEUE_PAIRS, Options};
 
 /// What datagrams carry. Seen in `pcaps/ud_pingpong.pcap`.
-const QUEUE_KEY: QKey = QKey::new(0x1111_1111);
-/// Bytes in front of a received datagram, for its network header.
-const NETWORK_HEADER: u32 = 40;
+pub(super) const QUEUE_KEY: QKey = QKey::new(0x1111_1111);
 /// All messages' memory together, in bytes. Anything larger is a slip of the pen.
 const MOST_MEMORY: u64 = 1 << 32;
-/// Numbers of send requests begin here; those of receives are below.
-const SENDS: u64 = 1 << 32;
 
 /// Everything one side needs, not connected yet.
 pub(super) struct Session<'a> {
     pub(super) options: &'a Options,
     // Dropped in this order: the queue pairs before what they use.
-    queue_pairs: Vec<QueuePair>,
+    pub(super) queue_pairs: Vec<QueuePair>,
     shared_receives: Option<SharedReceiveQueue>,
     pub(super) completions: CompletionQueue,
-    memory: MemoryRegion,
-    layout: Layout,
+    pub(super) memory: MemoryRegion,
+    pub(super) layout: Layout,
     domain: ProtectionDomain,
-}
-
-/// Where messages lie in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
-    /// As in the real programs, all are received into one buffer and sent from it: there is only one message on its way.
-    One {
-        /// Bytes in front of a received message.
-        header: u32,
-    },
-    /// With several queue pairs each receive has a place of its own, and behind those each queue pair one to send from.
-    Many {
-        /// Receives.
-        receives: u32,
-    },
-}
-
-impl Layout {
-    /// Bytes of all places.
-    fn length(self, size: u32, queue_pairs: u32) -> u64 {
-        match self {
-            Self::One { header } => u64::from(header) + u64::from(size),
-            Self::Many { receives } => (u64::from(receives) + u64::from(queue_pairs)) * u64::from(size),
-        }
-    }
-
-    /// Where a receive begins, and bytes of the network header in front of its message.
-    fn receive(self, size: u32, number: u32) -> (u64, u32) {
-        match self {
-            Self::One { header } => (0, header),
-            Self::Many { .. } => (u64::from(number) * u64::from(size), 0),
-        }
-    }
-
-    /// Where a queue pair's message is sent from.
-    fn send(self, size: u32, queue_pair: usize) -> u64 {
-        match self {
-            Self::One { header } => u64::from(header),
-            Self::Many { receives } => (u64::from(receives) + queue_pair as u64) * u64::from(size),
-        }
-    }
 }
 
 impl<'a> Session<'a> {
@@ -90,11 +47,7 @@ impl<'a> Session<'a> {
         if depth < count {
             return Err(PingpongError::Receives { receives: depth, queue_pairs: count });
         }
-        let layout = match kind {
-            Kind::Srq => Layout::Many { receives: depth },
-            Kind::Ud => Layout::One { header: NETWORK_HEADER },
-            Kind::Rc | Kind::Uc => Layout::One { header: 0 },
-        };
+        let layout = Layout::of(kind, depth);
         let length = layout.length(size, count);
         let fits = usize::try_from(length).ok().filter(|_| length <= MOST_MEMORY);
         let domain = device.protection_domain()?;
@@ -207,10 +160,10 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn post_receive(&self, number: u32) -> Result<(), PingpongError> {
+    pub(super) fn post_receive(&self, number: u32) -> Result<(), PingpongError> {
         let size = self.options.size;
-        let (offset, header) = self.layout.receive(size, number);
-        let elements = [self.memory.element(offset, header.saturating_add(size))];
+        let length = self.layout.header().saturating_add(size);
+        let elements = [self.memory.element(self.layout.receive(size, number), length)];
         let request = ReceiveRequest { id: u64::from(number), elements: &elements };
         match (&self.shared_receives, self.queue_pairs.first()) {
             (Some(queue), _) => queue.post_receive(&request)?,
@@ -227,118 +180,5 @@ fn queue_pairs(options: &Options) -> Result<u32, PingpongError> {
         (Kind::Srq, count @ 1..=MOST_QUEUE_PAIRS) => Ok(count),
         (Kind::Srq, count) => Err(PingpongError::NoSuchNumber(count)),
         _ => Ok(1),
-    }
-}
-
-/// A datagram's way to the peer.
-struct Way {
-    peer: Side,
-    handle: AddressHandle,
-}
-
-/// Everything one side needs, connected.
-pub(super) struct Table<'a> {
-    // Before the domain that it is in.
-    way: Option<Way>,
-    pub(super) session: Session<'a>,
-}
-
-/// Which request has completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Request {
-    /// The receive of this number.
-    Receive(u32),
-    /// What the queue pair in this place has sent.
-    Send(usize),
-}
-
-impl Request {
-    pub(super) fn of(id: u64) -> Self {
-        match u32::try_from(id) {
-            Ok(number) => Self::Receive(number),
-            Err(_) => Self::Send((id - SENDS) as usize),
-        }
-    }
-}
-
-impl Table<'_> {
-    /// The queue pairs' numbers, by place.
-    pub(super) fn numbers(&self) -> impl Iterator<Item = Qpn> + '_ {
-        self.session.queue_pairs.iter().map(QueuePair::number)
-    }
-
-    /// Bytes in front of a received message.
-    pub(super) fn header(&self) -> u32 {
-        self.session.layout.receive(0, 0).1
-    }
-
-    /// Whether a message from that queue pair is the peer's. Only datagrams tell, and may come from anybody.
-    pub(super) fn is_peers(&self, source: Option<Qpn>) -> bool {
-        self.way.as_ref().is_none_or(|way| source == Some(way.peer.queue_pair))
-    }
-
-    /// Posts a receive again.
-    pub(super) fn post_receive(&self, number: u32) -> Result<(), PingpongError> {
-        self.session.post_receive(number)
-    }
-
-    /// Sends what lies where the queue pair in this place sends from.
-    pub(super) fn post_send(&self, place: usize) -> Result<(), PingpongError> {
-        let Some(queue_pair) = self.session.queue_pairs.get(place) else { return Ok(()) };
-        let size = self.session.options.size;
-        let elements = [self.session.memory.element(self.session.layout.send(size, place), size)];
-        let target = match &self.way {
-            Some(way) => way.handle.target(way.peer.queue_pair, QUEUE_KEY),
-            None => Target::Connected,
-        };
-        queue_pair.post_send(&SendRequest {
-            id: SENDS + place as u64,
-            operation: Operation::Send,
-            elements: &elements,
-            flags: SendFlags::SIGNALED,
-            target,
-            ..SendRequest::default()
-        })?;
-        Ok(())
-    }
-
-    /// Copies the message of a receive out.
-    pub(super) fn read(&self, number: u32, message: &mut [u8]) {
-        let (offset, header) = self.session.layout.receive(self.session.options.size, number);
-        // The region has a place for each receive.
-        let _ = self.session.memory.read(offset as usize + header as usize, message);
-    }
-
-    /// Puts a message where the queue pair in this place sends from.
-    pub(super) fn write(&self, place: usize, message: &[u8]) {
-        // The region has a place for each queue pair.
-        let offset = self.session.layout.send(self.session.options.size, place);
-        let _ = self.session.memory.write(offset as usize, message);
-    }
-
-    /// Whether what was received lies where it is sent from.
-    pub(super) fn echoes_in_place(&self) -> bool {
-        matches!(self.session.layout, Layout::One { .. })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_of_many_queue_pairs_do_not_overlap() {
-        let layout = Layout::Many { receives: 5 };
-        let receives = (0..5).map(|number| layout.receive(100, number).0);
-        let places: Vec<u64> = receives.chain((0..3).map(|place| layout.send(100, place))).collect();
-        assert_eq!(places, [0, 100, 200, 300, 400, 500, 600, 700]);
-        assert_eq!(layout.length(100, 3), 800);
-    }
-
-    #[test]
-    fn a_datagram_is_sent_from_behind_its_network_header() {
-        let layout = Layout::One { header: NETWORK_HEADER };
-        assert_eq!((layout.receive(2048, 7), layout.send(2048, 0)), ((0, 40), 40));
-        assert_eq!(layout.length(2048, 1), 2088);
     }
 }

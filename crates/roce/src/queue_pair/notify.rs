@@ -14,6 +14,7 @@ const NOTIFICATION_PAYLOAD: usize = 16;
 
 impl QueuePair {
     /// A switch marked a packet of the peer: it is told, but not too often.
+    #[inline]
     pub(super) fn notice_mark(&mut self, now: u64, port: &mut Port) {
         port.counters.np_ecn_marked_roce_packets += 1;
         let Some(notifications) = port.config.profile.notifications else { return };
@@ -25,6 +26,7 @@ impl QueuePair {
 }
 
 /// Sends a congestion notification: to the peer's queue pair, with BECN set, PSN 0 and sixteen bytes of zero.
+#[inline]
 pub(super) fn notify(path: Option<&Path>, owner: &mut Owner<'_>, outlet: &mut Outlet<'_>) {
     let (Some(path), Some(notifications)) = (path, owner.port.profile.notifications) else { return };
     let network = notification_header(path, owner.settings, owner.port, &notifications);

@@ -88,7 +88,8 @@ fn srq_plays_fewer_rounds_than_it_has_queue_pairs_and_with_no_receive_to_spare()
     {
         let options = format!("--transport srq -c --wait 30 {options}");
         let (server, client) = play(place, &options, &options);
-        (server.exits(0), client.exits(0));
+        server.exits(0);
+        client.exits(0);
     }
 }
 

@@ -28,6 +28,8 @@ pub struct AdapterConfig {
     pub partition_keys: Vec<PKey>,
     /// Whether the endpoint reports each retry as an event.
     pub report_retries: bool,
+    /// Where queue pair numbers begin ([`EndpointConfig::first_generation`]).
+    pub first_generation: u8,
 }
 
 impl AdapterConfig {
@@ -43,6 +45,7 @@ impl AdapterConfig {
             congestion_control: CongestionControl::None,
             partition_keys: vec![PKey::DEFAULT],
             report_retries: false,
+            first_generation: 0,
         }
     }
 }
@@ -113,6 +116,7 @@ impl Adapter {
             congestion_control: config.congestion_control,
             partition_keys: config.partition_keys.clone(),
             report_retries: config.report_retries,
+            first_generation: config.first_generation,
             ..EndpointConfig::new(gids, mtu)
         };
         let host = Host::new(&HostConfig { every_group: false, ..host })?;

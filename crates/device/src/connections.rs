@@ -64,6 +64,8 @@ pub(crate) struct ConnectionTable {
     /// Events of the transport, which pass through here because some concern connections.
     events: VecDeque<Event>,
     random: Random,
+    /// Events of the transport that found no room.
+    lost_events: u64,
 }
 
 impl ConnectionTable {
@@ -86,12 +88,18 @@ impl ConnectionTable {
             channels: Table::new(MAX_CHANNELS, 12, 1, false),
             events: VecDeque::new(),
             random,
+            lost_events: 0,
         })
     }
 
     /// The next event of the transport.
     pub(crate) fn poll_transport_event(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    /// Events of the transport that were lost because nobody took the others out.
+    pub(crate) fn lost_events(&self) -> u64 {
+        self.lost_events
     }
 
     /// When [`service`](Self::service) has something to do besides what comes in.
@@ -106,13 +114,16 @@ impl ConnectionTable {
             self.cm.handle_mad(now, route, &bytes);
             self.heed(endpoint, context, now);
         }
-        while self.events.len() < MAX_EVENTS
-            && let Some(event) = endpoint.poll_event()
-        {
+        while let Some(event) = endpoint.poll_event() {
             if let Event::CommunicationEstablished(number) = event {
                 self.cm.communication_established(number);
             }
-            self.events.push_back(event);
+            // Nobody may be interested. What concerns connections is heeded all the same.
+            if self.events.len() < MAX_EVENTS {
+                self.events.push_back(event);
+            } else {
+                self.lost_events += 1;
+            }
         }
         if self.cm.next_timeout().is_some_and(|due| due <= now) {
             self.cm.handle_timeout(now);

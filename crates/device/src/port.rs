@@ -7,7 +7,7 @@
 
 use std::net::IpAddr;
 
-use rdmalab_roce::{Batch, CreateError, Endpoint, EndpointConfig, QueuePairConfig};
+use rdmalab_roce::{Batch, Counters, CreateError, Endpoint, EndpointConfig, QueuePairConfig};
 use rdmalab_verbs::{Attributes, Context, ModifyError, PostError, ReceiveRequest, SendRequest};
 use rdmalab_wire::Qpn;
 
@@ -70,6 +70,13 @@ impl Port {
     /// The port's addresses in the order of its GID table.
     pub fn addresses(&self) -> &[IpAddr] {
         &self.endpoint.config().addresses
+    }
+
+    /// What the transport counted so far.
+    pub fn counters(&self) -> Counters {
+        let mut counters = *self.endpoint.counters();
+        counters.lost_events += self.connections.as_ref().map_or(0, |table| table.lost_events());
+        counters
     }
 
     /// Makes a queue pair, in RESET.

@@ -37,6 +37,9 @@ pub struct EndpointConfig {
     pub report_retries: bool,
     /// Who writes the IP header.
     pub ip_layer: IpLayer,
+    /// With which of the 128 generations queue pair numbers begin. Peers remember the queue pairs of a port that comes back,
+    /// and take equal ones for the same: where they outlive a run, the next should begin elsewhere.
+    pub first_generation: u8,
 }
 
 impl EndpointConfig {
@@ -52,6 +55,7 @@ impl EndpointConfig {
             congestion_control: CongestionControl::None,
             report_retries: false,
             ip_layer: IpLayer::Own,
+            first_generation: 0,
         }
     }
 }

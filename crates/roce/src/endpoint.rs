@@ -54,7 +54,8 @@ impl Endpoint {
     pub fn new(config: EndpointConfig) -> Self {
         let limit = config.max_queue_pairs.min(MAX_QUEUE_PAIRS);
         Self {
-            queue_pairs: Table::new(limit, GENERATION_BITS, FIRST_INDEX, false),
+            queue_pairs: Table::new(limit, GENERATION_BITS, FIRST_INDEX, false)
+                .beginning_at(config.first_generation.into()),
             ready: VecDeque::new(),
             timers: TimerHeap::default(),
             groups: Groups::default(),

@@ -29,6 +29,7 @@ pub struct Table<T> {
     free: VecDeque<u32>,
     generation_bits: u32,
     first_index: u32,
+    first_generation: u32,
     limit: usize,
     used: usize,
     retires: bool,
@@ -48,10 +49,17 @@ impl<T> Table<T> {
             free: VecDeque::new(),
             generation_bits,
             first_index,
+            first_generation: 0,
             limit,
             used: 0,
             retires,
         }
+    }
+
+    /// Lets the generations of fresh indices begin here, so that handles differ from those of another table.
+    pub fn beginning_at(mut self, generation: u32) -> Self {
+        self.first_generation = self.generation(generation);
+        self
     }
 
     /// Puts an entry in and returns its handle.
@@ -68,7 +76,7 @@ impl<T> Table<T> {
             Some(index) => index,
             // Retired slots count here, so a table cannot grow without bound by coming and going.
             None if self.slots.len() < self.slot_limit() => {
-                self.slots.push(vacant());
+                self.slots.push(Slot { generation: self.first_generation, ..vacant() });
                 (self.slots.len() - 1) as u32
             }
             None => return Err(Full),
@@ -189,6 +197,15 @@ mod tests {
         assert_eq!(table.get(old), None);
         assert_eq!(table.remove(old), None);
         assert_eq!(table.get(new), Some(&"new"));
+    }
+
+    #[test]
+    fn handles_begin_with_the_generation_that_was_asked_for_and_go_round() {
+        let mut table = Table::new(2, 2, 1, false).beginning_at(3);
+        assert_eq!(table.insert(()), Ok(0b111));
+        assert_eq!(table.insert(()), Ok(0b1011));
+        assert_eq!(table.remove(0b111), Some(()));
+        assert_eq!(table.insert(()), Ok(0b100), "behind the last generation comes the first");
     }
 
     #[test]

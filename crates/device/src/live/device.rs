@@ -7,9 +7,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rdmalab_host::HostAddress;
-use rdmalab_net::{PacketSocket, Poller, Tap, kernel_addresses};
+use rdmalab_net::{PacketSocket, Poller, Tap, WallClock, kernel_addresses};
 use rdmalab_roce::{CongestionControl, Counters, EndpointConfig, Profile};
-use rdmalab_sim::{Counts, RuleSet};
+use rdmalab_sim::{Counts, RuleSet, Seed};
 use rdmalab_wire::{EthernetHeader, PKey, PathMtu, VlanTag};
 
 use super::cable::Cable;
@@ -46,7 +46,8 @@ pub struct DeviceConfig {
     pub rules: Option<RuleSet>,
     /// Where to record all frames.
     pub record: Option<PathBuf>,
-    /// Seed of TCP's initial numbers and of connection management's.
+    /// Seed of TCP's initial numbers, of connection management's and of queue pair numbers: by default the time, since peers
+    /// that remember an earlier run take equal numbers for the same connections.
     pub seed: u64,
     /// The implementation whose habits the transport has.
     pub profile: Profile,
@@ -66,11 +67,16 @@ impl DeviceConfig {
             gateways: Vec::new(),
             rules: None,
             record: None,
-            seed: 0,
+            seed: WallClock::now(),
             profile: Profile::RXE,
             congestion_control: CongestionControl::None,
             partition_keys: vec![PKey::DEFAULT],
         }
+    }
+
+    /// Where queue pair numbers begin: elsewhere in each run.
+    fn first_generation(&self) -> u8 {
+        Seed::new(self.seed).branch(2).random().below(1 << 7) as u8
     }
 
     /// An emulated host on a link of this MTU.
@@ -79,6 +85,7 @@ impl DeviceConfig {
             profile: self.profile,
             congestion_control: self.congestion_control,
             partition_keys: self.partition_keys.clone(),
+            first_generation: self.first_generation(),
             ..AdapterConfig::new(self.addresses.clone(), self.mtu.unwrap_or(link_mtu))
         };
         adapter.host.seed = self.seed;
@@ -160,6 +167,7 @@ impl Device {
             profile: config.profile,
             congestion_control: config.congestion_control,
             partition_keys: config.partition_keys.clone(),
+            first_generation: config.first_generation(),
             ip_layer: sockets.ip_layer(config.rules.is_none()),
             window: window(sockets.socket.receive_buffer()?, mtu),
             ..EndpointConfig::new(vec![address], mtu)
@@ -226,7 +234,7 @@ impl Device {
 
     /// What the transport counted so far.
     pub fn counters(&self) -> Counters {
-        *self.shared.lock().port().endpoint.counters()
+        self.shared.lock().port().counters()
     }
 
     /// Takes an asynchronous event out, if there is one: of queue pairs, or of queues that they share.

@@ -78,7 +78,9 @@ pub enum NetError {
         device: String,
     },
     /// The MAC address for the emulated host is the kernel's.
-    #[error("the MAC address is that of {device} itself, which the kernel answers to: give the host another one")]
+    #[error(
+        "the MAC address is that of {device} itself, which the kernel answers to: give the host another one"
+    )]
     KernelsMac {
         /// The device.
         device: String,

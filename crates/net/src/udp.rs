@@ -133,9 +133,13 @@ impl DatagramSocket {
             let is_loopback = interface.flags.contains(InterfaceFlags::IFF_LOOPBACK);
             v4.or_else(v6) == Some(address) || (address.is_loopback() && is_loopback)
         };
-        let name = interfaces.into_iter().find(has).ok_or(NetError::NotOurAddress { address })?.interface_name;
-        let mtu = system::mtu(self.socket.as_fd(), &name)
-            .map_err(|source| NetError::System { device: name, action: "read the MTU", source })?;
+        let name =
+            interfaces.into_iter().find(has).ok_or(NetError::NotOurAddress { address })?.interface_name;
+        let mtu = system::mtu(self.socket.as_fd(), &name).map_err(|source| NetError::System {
+            device: name,
+            action: "read the MTU",
+            source,
+        })?;
         Ok(u16::try_from(mtu.max(0)).unwrap_or(u16::MAX))
     }
 

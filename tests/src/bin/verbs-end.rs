@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use rdmalab_device::{Device, HostAddress, DeviceConfig};
+use rdmalab_device::{Device, DeviceConfig, HostAddress};
 use rdmalab_sim::rule::{from, lose, only};
 use rdmalab_sim::{End, Frame, Probability, RuleSet, Seed};
 use rdmalab_tests::conversation::{Wish, converse};

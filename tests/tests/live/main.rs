@@ -23,8 +23,14 @@ const TESTS: &[(&str, Test)] = &[
     ("harness::two_ends_of_the_peer_script_are_content_with_each_other", harness::two_ends_are_content),
     ("pingpong::linux_as_client_plays_ping_pong_with_us", pingpong::linux_as_client),
     ("pingpong::linux_as_server_plays_ping_pong_with_us", pingpong::linux_as_server),
-    ("pingpong_kinds::linux_as_client_plays_uc_ud_and_srq_ping_pong_with_us", pingpong_kinds::linux_as_client),
-    ("pingpong_kinds::linux_as_server_plays_uc_ud_and_srq_ping_pong_with_us", pingpong_kinds::linux_as_server),
+    (
+        "pingpong_kinds::linux_as_client_plays_uc_ud_and_srq_ping_pong_with_us",
+        pingpong_kinds::linux_as_client,
+    ),
+    (
+        "pingpong_kinds::linux_as_server_plays_uc_ud_and_srq_ping_pong_with_us",
+        pingpong_kinds::linux_as_server,
+    ),
     ("connections::linux_calls_rping_ucmatose_udaddy_and_cmtime", connections::linux_calls),
     ("connections::linux_is_called_by_rping_ucmatose_and_udaddy", connections::linux_is_called),
     ("perf::linux_as_client_measures_with_us", perf::linux_as_client),

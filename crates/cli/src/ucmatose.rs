@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rdmalab_device::Device;
-use rdmalab_programs::{ConnectError, Report, ucmatose, udaddy};
+use rdmalab_programs::{ClientOptions, ConnectError, Report, ucmatose, udaddy};
 
 use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
@@ -49,34 +49,25 @@ pub struct Options {
 
 /// Makes connections, and plays the messages of each.
 pub fn run(options: &Options) -> Result<Outcome> {
-    play(options, |device| {
-        let server = SocketAddr::new(options.server, options.port.unwrap_or(ucmatose::DEFAULT_PORT));
-        let game = ucmatose::Options {
-            source: options.source,
-            connections: options.connections,
-            messages: options.messages,
-            size: options.size,
-            patience: Some(Duration::from_secs(options.wait)),
-            ..ucmatose::Options::new(server)
-        };
-        ucmatose::connect(device, &game)
-    })
+    play(options, |device| ucmatose::connect(device, &options.game(ucmatose::DEFAULT_PORT)))
 }
 
 /// Asks for datagram services, and plays the datagrams of each.
 pub fn run_udaddy(options: &Options) -> Result<Outcome> {
-    play(options, |device| {
-        let server = SocketAddr::new(options.server, options.port.unwrap_or(udaddy::DEFAULT_PORT));
-        let game = udaddy::Options {
-            source: options.source,
-            connections: options.connections,
-            messages: options.messages,
-            size: options.size,
-            patience: Some(Duration::from_secs(options.wait)),
-            ..udaddy::Options::new(server)
-        };
-        udaddy::connect(device, &game)
-    })
+    play(options, |device| udaddy::connect(device, &options.game(udaddy::DEFAULT_PORT)))
+}
+
+impl Options {
+    fn game(&self, usual_port: u16) -> ClientOptions {
+        let server = SocketAddr::new(self.server, self.port.unwrap_or(usual_port));
+        ClientOptions {
+            source: self.source,
+            connections: self.connections,
+            messages: self.messages,
+            size: self.size,
+            ..ClientOptions::new(server, Duration::from_secs(self.wait))
+        }
+    }
 }
 
 fn play(

@@ -4,7 +4,9 @@
 #![forbid(unsafe_code)]
 
 mod calling;
+mod client_options;
 mod connect_error;
+mod meeting;
 pub mod perf;
 pub mod pingpong;
 mod report;
@@ -13,5 +15,7 @@ pub mod serve;
 pub mod ucmatose;
 pub mod udaddy;
 
+pub use client_options::ClientOptions;
 pub use connect_error::ConnectError;
+pub use meeting::NoSuchGid;
 pub use report::Report;

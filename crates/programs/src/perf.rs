@@ -27,10 +27,13 @@ pub use figures::{Latencies, Pace, Summary};
 pub use options::{DEFAULT_PORT, Length, Measure, Operation, Options, Role};
 pub use table::{Columns, Each, Heading, RULE, Row, SideLine};
 
+use crate::meeting::{own_gid, stay};
 use exchange::{Exchange, Wait};
 use managed::{Manager, Talk};
 use session::Session;
 
+/// How long the peer must have been quiet before we leave.
+const QUIET: Duration = Duration::from_millis(150);
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_secs(5);
 
@@ -74,7 +77,7 @@ pub fn run(
             Role::Server => None,
             Role::Client(server) => Some(server),
         };
-        let own = own_address(device, options, peer)?.1;
+        let own = own_gid(device, options.gid_index, peer)?.1;
         let manager = Manager::new(device, role, options, own)?;
         if role == Role::Server {
             tell(Step::Listening(SocketAddr::new(own, options.port)));
@@ -86,7 +89,7 @@ pub fn run(
     let stream = match role {
         Role::Server => {
             let listener = device.listen(options.port)?;
-            tell(Step::Listening(SocketAddr::new(own_address(device, options, None)?.1, options.port)));
+            tell(Step::Listening(SocketAddr::new(own_gid(device, options.gid_index, None)?.1, options.port)));
             let silence = |patience| PerfError::Silence { what: "a client", patience };
             listener.accept(options.patience)?.ok_or_else(|| silence(options.patience.unwrap_or_default()))?
         }
@@ -133,7 +136,7 @@ impl Test<'_> {
         let &Self { device, device_name, role, options } = self;
         let terms = exchange.agree(options.mtu)?;
         let sizes = options.sizes(terms.mtu)?;
-        let (gid_index, local) = own_address(device, options, peer)?;
+        let (gid_index, local) = own_gid(device, options.gid_index, peer)?;
         if manager.is_some() {
             exchange.pause()?;
         }
@@ -164,49 +167,12 @@ impl Test<'_> {
         // With the conversation, its connection would end.
         let _exchange = stages.run(&sizes)?;
         if options.measure == Measure::Latency && options.operation == Operation::Write {
-            linger(device);
+            // After the last WRITE nobody says that he has seen everything.
+            stay(device, QUIET);
         }
         if let Some(manager) = manager {
             manager.part(&session.identifiers);
         }
         Ok(())
     }
-}
-
-/// Stays until nothing has come for a while: after the last WRITE nobody says that he has seen everything.
-fn linger(device: &Device) {
-    const QUIET: Duration = Duration::from_millis(150);
-    /// In the end the peer has to see for itself.
-    const MOST: u32 = 10;
-    let mut seen = device.counters().rcvd_pkts;
-    for _ in 0..MOST {
-        std::thread::sleep(QUIET);
-        let now = device.counters().rcvd_pkts;
-        if now == seen {
-            return;
-        }
-        seen = now;
-    }
-}
-
-/// The address of our queue pairs, and its index in the GID table: the one asked for, or the first of the peer's family
-/// that is not link-local.
-fn own_address(
-    device: &Device,
-    options: &Options,
-    peer: Option<IpAddr>,
-) -> Result<(usize, IpAddr), PerfError> {
-    let gids = device.gids();
-    let index = match options.gid_index {
-        Some(index) => index,
-        None => {
-            let fits = |gid: &IpAddr| {
-                let link_local = matches!(gid, IpAddr::V6(gid) if gid.is_unicast_link_local());
-                !link_local && peer.is_none_or(|peer| peer.is_ipv4() == gid.is_ipv4())
-            };
-            gids.iter().position(fits).unwrap_or(0)
-        }
-    };
-    let none = PerfError::NoSuchGid { index, entries: gids.len() };
-    gids.get(index).map(|&gid| (index, gid)).ok_or(none)
 }

@@ -27,6 +27,7 @@ pub use hello::Side;
 pub use kind::Kind;
 pub use report::Report;
 
+use crate::meeting::{own_gid, stay};
 use session::Session;
 
 /// The TCP port that the program listens on if nothing else is said.
@@ -107,7 +108,7 @@ pub fn serve(
     // Before anything that takes time: a client may be waiting already.
     let listener = device.listen(options.port)?;
     let ours = Session::open(device, options)?;
-    let own = own_address(device, options.gid_index, None)?;
+    let own = own_gid(device, options.gid_index, None)?.1;
     tell(Step::Listening(SocketAddr::new(own, options.port)));
     let stream = listener
         .accept(options.patience)?
@@ -134,7 +135,7 @@ fn answer_with(
     let Options { kind, gid_index, patience, linger, .. } = *ours.options;
     stream.set_timeout(patience);
     let client = stream.ends().map(|(_, peer)| peer.ip());
-    let local = ours.sides(own_address(device, gid_index, client)?);
+    let local = ours.sides(own_gid(device, gid_index, client)?.1);
     local.iter().for_each(|side| tell(Step::Local(*side)));
     let remote = hello::read(&mut stream, kind, local.len(), patience)?;
     remote.iter().for_each(|side| tell(Step::Remote(*side)));
@@ -155,7 +156,7 @@ pub fn connect(
 ) -> Result<Report, PingpongError> {
     let Options { kind, patience, .. } = *options;
     let ours = Session::open(device, options)?;
-    let local = ours.sides(own_address(device, options.gid_index, Some(server))?);
+    let local = ours.sides(own_gid(device, options.gid_index, Some(server))?.1);
     local.iter().for_each(|side| tell(Step::Local(*side)));
     let mut stream = device.connect(SocketAddr::new(server, options.port), patience)?;
     stream.set_timeout(patience);
@@ -167,37 +168,4 @@ pub fn connect(
     let report = game::play(&table, game::Role::Client)?;
     stay(device, options.linger);
     Ok(report)
-}
-
-/// Stays, with the queue pairs, until nothing has come for a while: the peer may not know yet that all its messages arrived.
-fn stay(device: &Device, quiet: Duration) {
-    /// In the end the peer has to see for itself.
-    const MOST: u32 = 10;
-    let mut seen = device.counters().rcvd_pkts;
-    for _ in 0..MOST {
-        std::thread::sleep(quiet);
-        let now = device.counters().rcvd_pkts;
-        if now == seen {
-            return;
-        }
-        seen = now;
-    }
-}
-
-/// The address of our queue pair: the one asked for, or the first of the peer's family that is not link-local.
-fn own_address(device: &Device, index: Option<usize>, peer: Option<IpAddr>) -> Result<IpAddr, PingpongError> {
-    let gids = device.gids();
-    match index {
-        Some(index) => {
-            gids.get(index).copied().ok_or(PingpongError::NoSuchGid { index, entries: gids.len() })
-        }
-        None => {
-            let fits = |gid: &&IpAddr| {
-                let link_local = matches!(gid, IpAddr::V6(gid) if gid.is_unicast_link_local());
-                !link_local && peer.is_none_or(|peer| peer.is_ipv4() == gid.is_ipv4())
-            };
-            let none = PingpongError::NoSuchGid { index: 0, entries: gids.len() };
-            gids.iter().find(fits).or(gids.first()).copied().ok_or(none)
-        }
-    }
 }

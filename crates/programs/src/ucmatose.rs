@@ -10,7 +10,6 @@
 mod answerer;
 mod client;
 
-use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 pub(crate) use answerer::Answerer;
@@ -22,33 +21,5 @@ pub const DEFAULT_PORT: u16 = 7471;
 /// Messages of a connection that are under way at once, and receives that are posted.
 const WINDOW: u32 = 64;
 
-/// What a client does.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Whom it calls (`-s`).
-    pub server: SocketAddr,
-    /// From which of our addresses (`-b`); the first that fits, if not given.
-    pub source: Option<IpAddr>,
-    /// Connections (`-c`).
-    pub connections: u32,
-    /// Messages over each (`-C`).
-    pub messages: u32,
-    /// Bytes of each (`-S`).
-    pub size: u32,
-    /// How long the server may take for its part.
-    pub patience: Option<Duration>,
-}
-
-impl Options {
-    /// One connection, ten messages of 100 bytes, as the real program's.
-    pub fn new(server: SocketAddr) -> Self {
-        Self {
-            server,
-            source: None,
-            connections: 1,
-            messages: 10,
-            size: 100,
-            patience: Some(Duration::from_secs(60)),
-        }
-    }
-}
+/// How long a server may take for its part, if nothing else is said.
+pub const PATIENCE: Duration = Duration::from_secs(60);

@@ -10,7 +10,6 @@
 mod answerer;
 mod client;
 
-use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 pub(crate) use answerer::Answerer;
@@ -22,33 +21,5 @@ pub const DEFAULT_PORT: u16 = 7174;
 /// Bytes in front of a received datagram.
 const AREA: u32 = 40;
 
-/// What a client does.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Whom it asks (`-s`).
-    pub server: SocketAddr,
-    /// From which of our addresses (`-b`); the first that fits, if not given.
-    pub source: Option<IpAddr>,
-    /// Services that it asks for (`-c`).
-    pub connections: u32,
-    /// Datagrams to each (`-C`).
-    pub messages: u32,
-    /// Bytes of each (`-S`), at most the path MTU.
-    pub size: u32,
-    /// How long an answer may take. Then datagrams are taken for lost.
-    pub patience: Option<Duration>,
-}
-
-impl Options {
-    /// One service, ten datagrams of 100 bytes, as the real program's.
-    pub fn new(server: SocketAddr) -> Self {
-        Self {
-            server,
-            source: None,
-            connections: 1,
-            messages: 10,
-            size: 100,
-            patience: Some(Duration::from_secs(5)),
-        }
-    }
-}
+/// How long an answer may take, if nothing else is said. Then datagrams are taken for lost.
+pub const PATIENCE: Duration = Duration::from_secs(5);

@@ -13,7 +13,7 @@ use rdmalab_device::{
     Psn, QKey, Qpn, QueuePair, QueuePairOptions, QueuePairType, RejReason, SendFlags, SendRequest, State,
 };
 use rdmalab_programs::serve::{self, Count, Ledger, Program, Services};
-use rdmalab_programs::{ConnectError, rping, ucmatose, udaddy};
+use rdmalab_programs::{ClientOptions, ConnectError, rping, ucmatose, udaddy};
 use rdmalab_sim::rule::{lose, only};
 use rdmalab_sim::{Frame, Probability, RuleSet, Seed};
 
@@ -124,9 +124,9 @@ fn connections_come_to_their_end_whatever_the_link_loses() {
     let (server, client) = devices(0.05);
     let (_, said) = serve_while(&server, &services(), |_| {
         rping::connect(&client, &ping(SERVER, 6, 9000), |_| ControlFlow::Continue(())).unwrap();
-        let game = ucmatose::Options {
+        let game = ClientOptions {
             connections: 2,
-            ..ucmatose::Options::new((SERVER, ucmatose::DEFAULT_PORT).into())
+            ..ClientOptions::new((SERVER, ucmatose::DEFAULT_PORT).into(), ucmatose::PATIENCE)
         };
         ucmatose::connect(&client, &game).unwrap();
     });
@@ -138,17 +138,17 @@ fn connections_come_to_their_end_whatever_the_link_loses() {
 fn many_connections_and_services_are_served_at_once() {
     let (server, client) = devices(0.0);
     let (ledger, said) = serve_while(&server, &services(), |_| {
-        let game = ucmatose::Options {
+        let game = ClientOptions {
             connections: 64,
-            ..ucmatose::Options::new((SERVER, ucmatose::DEFAULT_PORT).into())
+            ..ClientOptions::new((SERVER, ucmatose::DEFAULT_PORT).into(), ucmatose::PATIENCE)
         };
         let report = ucmatose::connect(&client, &game).unwrap();
         assert_eq!((report.connections, report.messages), (64, 640));
-        let game = udaddy::Options {
+        let game = ClientOptions {
             connections: 3,
             messages: 20,
             size: 1001,
-            ..udaddy::Options::new((SERVER_V6, udaddy::DEFAULT_PORT).into())
+            ..ClientOptions::new((SERVER_V6, udaddy::DEFAULT_PORT).into(), udaddy::PATIENCE)
         };
         assert_eq!(udaddy::connect(&client, &game).unwrap().messages, 60);
     });
@@ -162,10 +162,10 @@ fn connections_are_made_and_ended_by_the_thousand() {
     let (server, client) = devices(0.0);
     let services = Services { messages: 0, ..services() };
     let (ledger, said) = serve_while(&server, &services, |ledger| {
-        let game = ucmatose::Options {
+        let game = ClientOptions {
             connections: 1000,
             messages: 0,
-            ..ucmatose::Options::new((SERVER, ucmatose::DEFAULT_PORT).into())
+            ..ClientOptions::new((SERVER, ucmatose::DEFAULT_PORT).into(), ucmatose::PATIENCE)
         };
         ucmatose::connect(&client, &game).unwrap();
         wait_until(|| ledger.total(Program::Ucmatose).now == 0);
@@ -264,7 +264,7 @@ fn a_server_of_nothing_refuses_everybody() {
             matches!(refused, Err(ConnectError::Rejected { reason: RejReason::INVALID_SERVICE_ID, .. })),
             "{refused:?}"
         );
-        let game = udaddy::Options::new((SERVER, udaddy::DEFAULT_PORT).into());
+        let game = ClientOptions::new((SERVER, udaddy::DEFAULT_PORT).into(), udaddy::PATIENCE);
         assert!(matches!(udaddy::connect(&client, &game), Err(ConnectError::NoService { .. })));
     });
 }

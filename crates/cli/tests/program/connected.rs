@@ -1,45 +1,9 @@
 //! `rdmalab serve`, `rping`, `ucmatose` and `udaddy` against each other over UDP sockets on loopback addresses, and how they
 //! end at a signal.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Command};
 use std::time::{Duration, Instant};
 
-use crate::program::{Run, command, rdmalab, scratch, text};
-
-/// A program that runs until it is told to end.
-struct Running {
-    child: Child,
-    out: BufReader<ChildStdout>,
-    said: String,
-}
-
-impl Running {
-    /// Starts it, and waits until it has said so.
-    fn start(arguments: &[&str], until: &str) -> Self {
-        let mut child = command(arguments).spawn().unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
-        let mut running = Self { child, out, said: String::new() };
-        running.wait_for(until);
-        running
-    }
-
-    fn wait_for(&mut self, what: &str) {
-        let from = self.said.len();
-        while !self.said[from..].contains(what) {
-            assert!(self.out.read_line(&mut self.said).unwrap() > 0, "it ended: {:?}", self.child.wait());
-        }
-    }
-
-    /// Sends a signal, and waits for the end.
-    fn end(mut self, signal: &str) -> Run {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
-        self.out.read_to_string(&mut self.said).unwrap();
-        let output = self.child.wait_with_output().unwrap();
-        Run { code: output.status.code(), out: self.said, err: String::from_utf8(output.stderr).unwrap() }
-    }
-}
+use crate::program::{Running, rdmalab, scratch, text};
 
 /// How many packets are in a capture, all of which must be right.
 #[track_caller]

@@ -1,46 +1,17 @@
 //! `rdmalab perf` against itself, over UDP sockets on loopback addresses: nobody needs a privilege for it.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::Stdio;
-
-use crate::program::{Run, command, rdmalab};
-
-/// A server, waiting for its client.
-struct Server {
-    child: std::process::Child,
-    out: BufReader<std::process::ChildStdout>,
-}
-
-impl Server {
-    fn start(arguments: &[&str]) -> Self {
-        let mut child = command(arguments).stdin(Stdio::null()).spawn().unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        while !line.contains("Waiting for client") {
-            line.clear();
-            assert!(out.read_line(&mut line).unwrap() > 0, "the server ended: {:?}", child.wait());
-        }
-        Self { child, out }
-    }
-
-    fn end(mut self) -> Run {
-        let mut out = String::new();
-        self.out.read_to_string(&mut out).unwrap();
-        let output = self.child.wait_with_output().unwrap();
-        Run { code: output.status.code(), out, err: String::from_utf8(output.stderr).unwrap() }
-    }
-}
+use crate::program::{Run, Running, rdmalab};
 
 /// Runs both sides with the same options, on addresses that only this test has.
 fn both(place: u8, test: &[&str]) -> (Run, Run) {
     let [server, client] = [1, 2].map(|end| format!("127.79.{place}.{end}"));
     let arguments =
         |own, rest: &[&'static str]| [&["perf"], test, &["--ip", own, "--wait", "20"], rest].concat();
-    let waiting = Server::start(&arguments(&server, &[]));
+    let waiting = Running::start(&arguments(&server, &[]), "Waiting for client");
     let mut arguments: Vec<&str> = [&["perf"], test, &["--ip", &client, "--wait", "20"]].concat();
     arguments.push(&server);
     let client = rdmalab(&arguments);
-    (waiting.end(), client)
+    (waiting.finish(), client)
 }
 
 /// The line behind the names of the columns.
@@ -80,17 +51,18 @@ fn all_latencies_are_printed_on_demand() {
 #[test]
 fn a_peer_that_is_no_perftest_is_named() {
     use std::io::Write;
-    let server = Server::start(&["perf", "send", "--ip", "127.79.3.1", "--wait", "20"]);
+    let server =
+        Running::start(&["perf", "send", "--ip", "127.79.3.1", "--wait", "20"], "Waiting for client");
     let mut stream = std::net::TcpStream::connect("127.79.3.1:18515").unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-    server.end().exits(1).says("rdmalab: the peer is not a program of perftest");
+    server.finish().exits(1).says("rdmalab: the peer is not a program of perftest");
 }
 
 #[test]
 fn a_silent_peer_is_waited_for_no_longer_than_said() {
-    let server = Server::start(&["perf", "read", "--ip", "127.79.4.1", "--wait", "1"]);
+    let server = Running::start(&["perf", "read", "--ip", "127.79.4.1", "--wait", "1"], "Waiting for client");
     let stream = std::net::TcpStream::connect("127.79.4.1:18515").unwrap();
-    server.end().exits(1).says("the version did not come within 1 s");
+    server.finish().exits(1).says("the version did not come within 1 s");
     drop(stream);
 }
 

@@ -1,44 +1,15 @@
 //! `rdmalab pingpong` against itself, over UDP sockets on loopback addresses: nobody needs a privilege for it.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout};
-
-use crate::program::{Run, command, rdmalab};
-
-/// A server, waiting for its client.
-struct Server {
-    child: Child,
-    out: BufReader<ChildStdout>,
-}
-
-impl Server {
-    fn start(arguments: &[&str]) -> Self {
-        let mut child = command(arguments).spawn().unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        while !line.contains("listening:") {
-            line.clear();
-            assert!(out.read_line(&mut line).unwrap() > 0, "the server ended: {:?}", child.wait());
-        }
-        Self { child, out }
-    }
-
-    fn end(mut self) -> Run {
-        let mut out = String::new();
-        self.out.read_to_string(&mut out).unwrap();
-        let output = self.child.wait_with_output().unwrap();
-        Run { code: output.status.code(), out, err: String::from_utf8(output.stderr).unwrap() }
-    }
-}
+use crate::program::{Run, Running, rdmalab};
 
 /// Runs a server and a client on addresses that only this game has.
 fn play(place: u8, server: &str, client: &str) -> (Run, Run) {
     let [at, from] = [1, 2].map(|end| format!("127.81.{place}.{end}"));
     let server = format!("pingpong --ip {at} {server}");
     let client = format!("pingpong --ip {from} {client} {at}");
-    let waiting = Server::start(&server.split_whitespace().collect::<Vec<_>>());
+    let waiting = Running::start(&server.split_whitespace().collect::<Vec<_>>(), "listening:");
     let client = rdmalab(&client.split_whitespace().collect::<Vec<_>>());
-    (waiting.end(), client)
+    (waiting.finish(), client)
 }
 
 /// Lines of its output that begin so.

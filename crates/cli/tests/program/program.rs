@@ -1,8 +1,8 @@
 //! Running the program.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// How a run ended.
 pub struct Run {
@@ -68,6 +68,45 @@ pub fn headed(arguments: &[&str]) -> Run {
     let output = child.wait_with_output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     Run { code: output.status.code(), out: String::from_utf8_lossy(&start).into_owned(), err }
+}
+
+/// A program that runs until it is told to end.
+pub struct Running {
+    pub child: Child,
+    out: BufReader<ChildStdout>,
+    said: String,
+}
+
+impl Running {
+    /// Starts it, and waits until it has said so.
+    pub fn start(arguments: &[&str], until: &str) -> Self {
+        let mut child = command(arguments).spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let mut running = Self { child, out, said: String::new() };
+        running.wait_for(until);
+        running
+    }
+
+    pub fn wait_for(&mut self, what: &str) {
+        let from = self.said.len();
+        while !self.said[from..].contains(what) {
+            assert!(self.out.read_line(&mut self.said).unwrap() > 0, "it ended: {:?}", self.child.wait());
+        }
+    }
+
+    /// Sends a signal, and waits for the end.
+    pub fn end(self, signal: &str) -> Run {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        self.finish()
+    }
+
+    /// Waits for the end.
+    pub fn finish(mut self) -> Run {
+        self.out.read_to_string(&mut self.said).unwrap();
+        let output = self.child.wait_with_output().unwrap();
+        Run { code: output.status.code(), out: self.said, err: String::from_utf8(output.stderr).unwrap() }
+    }
 }
 
 /// A capture of a real peer.

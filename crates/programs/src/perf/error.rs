@@ -7,6 +7,7 @@ use std::time::Duration;
 use rdmalab_device::{CompletionStatus, DeviceError, ModifyError, PostError};
 
 use crate::connect_error::ConnectError;
+use crate::meeting::NoSuchGid;
 
 /// Why a performance test could not be begun or finished.
 #[derive(Debug, thiserror::Error)]
@@ -28,13 +29,8 @@ pub enum PerfError {
     #[error("{0}")]
     Connect(#[from] ConnectError),
     /// There is no such entry in the GID table.
-    #[error("the GID table has {entries} entries, there is none with index {index}")]
-    NoSuchGid {
-        /// The index asked for.
-        index: usize,
-        /// How many there are.
-        entries: usize,
-    },
+    #[error("{0}")]
+    NoSuchGid(#[from] NoSuchGid),
     /// The TCP connection broke.
     #[error("the exchange over TCP failed at {what}: {error}")]
     Tcp {

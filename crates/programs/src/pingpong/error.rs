@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use rdmalab_device::{CompletionStatus, DeviceError, ModifyError, PostError};
 
+use crate::meeting::NoSuchGid;
+
 /// Why a game of ping-pong could not be begun or finished.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -19,13 +21,8 @@ pub enum PingpongError {
     #[error("cannot post a request: {0}")]
     Post(#[from] PostError),
     /// There is no such entry in the GID table.
-    #[error("the GID table has {entries} entries, there is none with index {index}")]
-    NoSuchGid {
-        /// The index asked for.
-        index: usize,
-        /// How many there are.
-        entries: usize,
-    },
+    #[error("{0}")]
+    NoSuchGid(#[from] NoSuchGid),
     /// The TCP connection broke.
     #[error("the exchange of addresses over TCP failed: {0}")]
     Tcp(#[from] io::Error),

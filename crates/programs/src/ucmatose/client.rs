@@ -11,8 +11,9 @@ use rdmalab_device::{
     SendRequest,
 };
 
-use super::{Options, WINDOW};
+use super::WINDOW;
 use crate::calling::{next_event, refusal, way};
+use crate::client_options::ClientOptions;
 use crate::connect_error::ConnectError;
 use crate::report::Report;
 
@@ -28,7 +29,7 @@ struct Connection {
 
 struct Client<'a> {
     device: &'a Device,
-    options: &'a Options,
+    options: &'a ClientOptions,
     channel: EventChannel,
     /// The connections that have ended, and who ended them.
     ended: RefCell<BTreeMap<CmId, DisconnectCause>>,
@@ -37,7 +38,7 @@ struct Client<'a> {
 }
 
 /// Calls a server, plays all messages, and waits until the server has ended all connections.
-pub fn connect(device: &Device, options: &Options) -> Result<Report, ConnectError> {
+pub fn connect(device: &Device, options: &ClientOptions) -> Result<Report, ConnectError> {
     let channel = device.event_channel()?;
     let domain = device.protection_domain()?;
     let memory = domain.register(options.size as usize, Access::LOCAL_WRITE)?;
@@ -91,7 +92,7 @@ impl Client<'_> {
     }
 
     fn open(&self) -> Result<Connection, ConnectError> {
-        let Options { source, server, messages, .. } = *self.options;
+        let ClientOptions { source, server, messages, .. } = *self.options;
         let identifier = way(&self.channel, PortSpace::Tcp, source, server)?;
         let window = messages.clamp(1, WINDOW);
         let completions = self.device.completion_queue(2 * window)?;
@@ -119,7 +120,7 @@ impl Client<'_> {
 
     /// The messages of one connection: the server's, then as many back.
     fn exchange(&self, connection: &Connection) -> Result<(), ConnectError> {
-        let Options { messages, size, .. } = *self.options;
+        let ClientOptions { messages, size, .. } = *self.options;
         let (mut posted, mut received) = (messages.min(WINDOW), 0);
         while received < messages {
             let completion = self.completion(connection, received, CompletionKind::Receive)?;

@@ -10,8 +10,9 @@ use rdmalab_device::{
     SendRequest, Target,
 };
 
-use super::{AREA, Options};
+use super::AREA;
 use crate::calling::{next_event, refusal, way};
+use crate::client_options::ClientOptions;
 use crate::connect_error::ConnectError;
 use crate::report::Report;
 
@@ -29,7 +30,7 @@ struct Service {
 
 struct Client<'a> {
     device: &'a Device,
-    options: &'a Options,
+    options: &'a ClientOptions,
     channel: EventChannel,
     /// The datagram that is sent, then where the answers come.
     memory: MemoryRegion,
@@ -37,7 +38,7 @@ struct Client<'a> {
 }
 
 /// Asks for the services, and plays all datagrams.
-pub fn connect(device: &Device, options: &Options) -> Result<Report, ConnectError> {
+pub fn connect(device: &Device, options: &ClientOptions) -> Result<Report, ConnectError> {
     if options.size as usize > device.max_mtu().bytes() {
         return Err(ConnectError::Options("a datagram is no longer than the path MTU"));
     }
@@ -90,7 +91,7 @@ impl Client<'_> {
     }
 
     fn open(&self) -> Result<Service, ConnectError> {
-        let Options { source, server, messages, .. } = *self.options;
+        let ClientOptions { source, server, messages, .. } = *self.options;
         let identifier = way(&self.channel, PortSpace::Udp, source, server)?;
         let window = messages.max(1);
         let completions = self.device.completion_queue(2 * window)?;
@@ -119,7 +120,7 @@ impl Client<'_> {
 
     /// Sends all datagrams of one service.
     fn send(&self, service: &Service) -> Result<(), ConnectError> {
-        let Options { messages, size, .. } = *self.options;
+        let ClientOptions { messages, size, .. } = *self.options;
         let Some((_, target)) = service.way else { return Ok(()) };
         let number = service.queue_pair.number().value().to_be_bytes();
         for _ in 0..messages {
@@ -137,7 +138,7 @@ impl Client<'_> {
 
     /// Takes all answers of one service.
     fn take(&self, service: &Service) -> Result<(), ConnectError> {
-        let Options { messages, size, patience, .. } = *self.options;
+        let ClientOptions { messages, size, patience, .. } = *self.options;
         let (mut sent, mut back) = (0, 0);
         while sent < messages || back < messages {
             let lost = ConnectError::Lost { missing: u64::from(messages - back), of: u64::from(messages) };

@@ -70,17 +70,15 @@ impl Tally {
         let unit = if gigabits { 1e9 / 8.0 } else { MEBIBYTE };
         let rate = if time == 0 { 0.0 } else { self.counted as f64 * NANOSECONDS / time as f64 };
         let bandwidth = |rate: f64| rate * f64::from(size) / unit;
+        let average = bandwidth(rate);
         let peak = match &self.posts {
-            Some(posts) => fastest(posts, &self.dones).map_or(0.0, |gap| bandwidth(NANOSECONDS / gap)),
+            // All messages are a run, too, but their peak and their average are not rounded alike.
+            Some(posts) => {
+                fastest(posts, &self.dones).map_or(0.0, |gap| bandwidth(NANOSECONDS / gap).max(average))
+            }
             None => 0.0,
         };
-        Figures {
-            size: size.into(),
-            iterations: self.counted,
-            peak,
-            average: bandwidth(rate),
-            rate: rate / 1e6,
-        }
+        Figures { size: size.into(), iterations: self.counted, peak, average, rate: rate / 1e6 }
     }
 }
 

@@ -53,6 +53,18 @@ fn a_bandwidth_counts_mebibytes_from_the_first_post_to_the_last_completion() {
 }
 
 #[test]
+fn regression_a_peak_is_never_below_the_average_by_rounding() {
+    for time in 1_297_000..1_297_400 {
+        let mut tally = Tally::new(true, None);
+        // All of them posted at once and done at once: the only run is the whole.
+        (0..300).for_each(|_| tally.post(7));
+        tally.done(300, 7 + time);
+        let figures = tally.figures(1000, false);
+        assert!(figures.peak >= figures.average, "{time}: {figures:?}");
+    }
+}
+
+#[test]
 fn messages_outside_the_window_do_not_count() {
     let mut tally = Tally::new(false, Some((1_000_000_000, 3_000_000_000)));
     tally.post(0);

@@ -1,67 +1,25 @@
 //! The emulated host behind a packet socket, with a real Linux bridge for a switch: it hears of the groups that the host
 //! joins and leaves and asks for them, and a kernel talks TCP to the host.
 //!
-//! Needs root (or `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`) and the programs `unshare`, `ip` and `bridge`. Where one is
-//! missing the test says which and passes, except under `CI=true`, where it fails.
+//! Needs the programs `ip` and `bridge`. Where one is missing the test says which and passes, except under `CI=true`,
+//! where it fails.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream};
-use std::process::Command;
 use std::time::Duration;
 
 use rdmalab_host::{Host, HostAddress, HostConfig, Read};
+use rdmalab_namespace::{IP, Need, in_a_fresh_namespace, run};
 use rdmalab_net::{Interest, MonotonicClock, PacketLosses, PacketSocket, Poller};
 use rdmalab_wire::EthernetAddress;
 
-/// Set in the process that runs inside the namespace.
-const INSIDE: &str = "RDMALAB_GROUPS_TEST_INSIDE";
-const NAME: &str = "a_bridge_hears_of_the_groups_that_a_host_joins_and_leaves";
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 0x55];
 const SECOND: u64 = 1_000_000_000;
 
 #[test]
 fn a_bridge_hears_of_the_groups_that_a_host_joins_and_leaves() {
-    if std::env::var_os(INSIDE).is_some() {
-        return inside_a_fresh_namespace();
-    }
-    if let Err(reason) = prerequisites() {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "the groups test did not run: {reason}");
-        // Straight to the descriptor: the test harness keeps what `eprintln!` writes from those who pass.
-        let _ = Write::write_all(&mut std::io::stderr(), format!("SKIPPED: {NAME}: {reason}\n").as_bytes());
-        return;
-    }
-    let status = Command::new("unshare")
-        .arg("--net")
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", NAME, "--nocapture"])
-        .env(INSIDE, "1")
-        .status()
-        .unwrap();
-    assert!(status.success(), "the part inside the namespace failed, see above");
-}
-
-fn prerequisites() -> Result<(), String> {
-    let output = Command::new("unshare")
-        .args(["--net", "true"])
-        .output()
-        .map_err(|error| format!("no program `unshare` (package util-linux): {error}"))?;
-    if !output.status.success() {
-        let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(format!("no permission to make a network namespace, run as root: {told}"));
-    }
-    for program in ["ip", "bridge"] {
-        let output = Command::new(program).arg("-V").output();
-        output.map_err(|error| format!("no program `{program}` (package iproute2): {error}"))?;
-    }
-    Ok(())
-}
-
-#[track_caller]
-fn run(command: &str) -> String {
-    let (program, arguments) = command.split_once(' ').unwrap();
-    let output = Command::new(program).args(arguments.split(' ')).output().unwrap();
-    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    let test = "a_bridge_hears_of_the_groups_that_a_host_joins_and_leaves";
+    in_a_fresh_namespace(test, &[IP, Need::Program("bridge", "iproute2")], inside);
 }
 
 /// The host, its interface, and the time that drives it.
@@ -100,7 +58,7 @@ impl Live {
     }
 }
 
-fn inside_a_fresh_namespace() {
+fn inside() {
     let v4 = IpAddr::V4(Ipv4Addr::new(239, 1, 2, 3));
     let v6 = IpAddr::V6(Ipv6Addr::new(0xff0e, 0, 0, 0, 0, 0, 1, 2));
     run("ip link add host0 type veth peer name port0");

@@ -1,12 +1,10 @@
 //! The handles of a live device, on a TAP device in a network namespace that lives no longer than the test. The device talks
 //! to itself, so nobody else is needed.
 //!
-//! Needs root (or `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`), `/dev/net/tun`, and the programs `unshare` and `ip`. Where one is
-//! missing the test says which and passes, except under `CI=true`, where it fails.
+//! Needs TAP devices. Where they are missing the test says so and passes, except under `CI=true`, where it fails.
 #![cfg(feature = "net")]
 
 use std::net::IpAddr;
-use std::process::Command;
 use std::time::Duration;
 
 use rdmalab_device::{
@@ -16,58 +14,19 @@ use rdmalab_device::{
     QueuePairType, ReceiveRequest, SendFlags, SendRequest, SharedReceiveQueue, SharedReceiveQueueOptions,
     State, WindowType,
 };
+use rdmalab_namespace::{Need, in_a_fresh_namespace};
 
-/// Set in the process that runs inside the namespace.
-const INSIDE: &str = "RDMALAB_LIVE_TEST_INSIDE";
-const NAME: &str = "handles_of_a_live_device_do_what_they_say";
 const OURS: &str = "10.8.0.2";
 const KEY: QKey = QKey::new(0x1234);
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(20));
 
 #[test]
 fn handles_of_a_live_device_do_what_they_say() {
-    if std::env::var_os(INSIDE).is_some() {
-        return inside_a_fresh_namespace();
-    }
-    if let Err(reason) = prerequisites() {
-        assert!(
-            std::env::var("CI").as_deref() != Ok("true"),
-            "the test of live handles did not run: {reason}"
-        );
-        // Straight to the descriptor: the test harness keeps what `eprintln!` writes from those who pass.
-        let line = format!("skipped: the test of live handles: {reason}\n");
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
-        return;
-    }
-    let status = Command::new("unshare")
-        .arg("--net")
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", NAME, "--nocapture"])
-        .env(INSIDE, "1")
-        .status()
-        .unwrap();
-    assert!(status.success(), "the part inside the namespace failed, see above");
-}
-
-fn prerequisites() -> Result<(), String> {
-    let output = Command::new("unshare")
-        .args(["--net", "true"])
-        .output()
-        .map_err(|error| format!("no program `unshare` (package util-linux): {error}"))?;
-    if !output.status.success() {
-        let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(format!("no permission to make a network namespace, run as root: {told}"));
-    }
-    std::fs::File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/net/tun")
-        .map_err(|error| format!("cannot open /dev/net/tun: {error}"))?;
-    Ok(())
+    in_a_fresh_namespace("handles_of_a_live_device_do_what_they_say", &[Need::Taps], inside);
 }
 
 /// One process is one namespace, so these run one behind the other.
-fn inside_a_fresh_namespace() {
+fn inside() {
     datagrams_go_where_their_address_handle_says();
     multicast_needs_a_datagram_queue_pair();
     a_window_gives_access_until_its_key_is_invalidated_by_the_peer();

@@ -1,56 +1,31 @@
 //! [`PacketSocket`] against the kernel, over veth pairs in a network namespace that lives no longer than the test: one
 //! end is the kernel's, on the other one lives our host.
 //!
-//! Needs root (or `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`), `/dev/net/tun`, and the programs `unshare`, `ip` and `tc`. Where
-//! one is missing the test says which and passes, except under `CI=true`, where it fails.
+//! Needs TAP devices and the programs `ip` and `tc`. Where something is missing the test says what and passes, except
+//! under `CI=true`, where it fails.
 
 #[path = "packet/frames.rs"]
 mod frames;
-#[path = "packet/namespace.rs"]
-mod namespace;
+#[path = "packet/link.rs"]
+mod link;
 #[path = "packet/offloads.rs"]
 mod offloads;
 
 use std::net::UdpSocket;
-use std::process::Command;
 
 use frames::{KERNEL, OURS, datagram, frame_to, identification, is_udp, payload};
-use namespace::{Pair, SOON, next_frame, prerequisites, run};
+use link::{Pair, SOON, next_frame};
+use rdmalab_namespace::{IP, Need, in_a_fresh_namespace, run};
 use rdmalab_net::{Interest, NetError, PacketLosses, PacketSocket, Poller};
-
-/// Set in the process that runs inside the namespace.
-const INSIDE: &str = "RDMALAB_PACKET_TEST_INSIDE";
 
 #[test]
 fn frames_cross_an_interface_both_ways_and_whole_and_its_faults_are_told() {
-    if std::env::var_os(INSIDE).is_some() {
-        return inside_a_fresh_namespace();
-    }
-    if let Err(reason) = prerequisites() {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "the packet socket test did not run: {reason}");
-        // Straight to the descriptor: the test harness keeps what `eprintln!` writes from those who pass.
-        let _ = std::io::Write::write_all(
-            &mut std::io::stderr(),
-            format!("skipped: the packet socket test: {reason}\n").as_bytes(),
-        );
-        return;
-    }
-    let status = Command::new("unshare")
-        .arg("--net")
-        .arg(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "frames_cross_an_interface_both_ways_and_whole_and_its_faults_are_told",
-            "--nocapture",
-        ])
-        .env(INSIDE, "1")
-        .status()
-        .unwrap();
-    assert!(status.success(), "the part inside the namespace failed, see above");
+    let test = "frames_cross_an_interface_both_ways_and_whole_and_its_faults_are_told";
+    in_a_fresh_namespace(test, &[Need::Taps, IP, Need::Program("tc", "iproute2")], inside);
 }
 
 /// One process is one namespace, so these run one behind the other.
-fn inside_a_fresh_namespace() {
+fn inside() {
     // The kernel speaks IPv6 by itself, at moments of its own choice.
     let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     offloads::datagrams_of_the_kernel_arrive_with_their_checksums();

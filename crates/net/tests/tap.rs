@@ -1,65 +1,25 @@
 //! [`Tap`] against the kernel, in a network namespace that lives no longer than the test.
 //!
-//! Needs root (or `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`), `/dev/net/tun`, and the programs `unshare` and
-//! `ip`. Where one is missing the test says which and passes, except under `CI=true`, where it fails.
+//! Needs TAP devices and the program `ip`. Where something is missing the test says what and passes, except under
+//! `CI=true`, where it fails.
 
 use std::net::UdpSocket;
 use std::process::Command;
 use std::time::Duration;
 
+use rdmalab_namespace::{IP, Need, in_a_fresh_namespace, run};
 use rdmalab_net::{FRAME_CAPACITY, Interest, NetError, Poller, Tap};
 
-/// Set in the process that runs inside the namespace.
-const INSIDE: &str = "RDMALAB_TAP_TEST_INSIDE";
 const OUR_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 2];
 
 #[test]
 fn frames_cross_a_tap_both_ways_and_its_faults_are_told() {
-    if std::env::var_os(INSIDE).is_some() {
-        return inside_a_fresh_namespace();
-    }
-    if let Err(reason) = prerequisites() {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "the TAP test did not run: {reason}");
-        // Straight to the descriptor: the test harness keeps what `eprintln!` writes from those who pass.
-        let _ = std::io::Write::write_all(
-            &mut std::io::stderr(),
-            format!("skipped: the TAP test: {reason}\n").as_bytes(),
-        );
-        return;
-    }
-    let status = Command::new("unshare")
-        .arg("--net")
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "frames_cross_a_tap_both_ways_and_its_faults_are_told", "--nocapture"])
-        .env(INSIDE, "1")
-        .status()
-        .unwrap();
-    assert!(status.success(), "the part inside the namespace failed, see above");
-}
-
-fn prerequisites() -> Result<(), String> {
-    let output = Command::new("unshare")
-        .args(["--net", "true"])
-        .output()
-        .map_err(|error| format!("no program `unshare` (package util-linux): {error}"))?;
-    if !output.status.success() {
-        let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(format!("no permission to make a network namespace, run as root: {told}"));
-    }
-    Command::new("ip")
-        .arg("-V")
-        .output()
-        .map_err(|error| format!("no program `ip` (package iproute2): {error}"))?;
-    std::fs::File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/net/tun")
-        .map_err(|error| format!("cannot open /dev/net/tun: {error}"))?;
-    Ok(())
+    let test = "frames_cross_a_tap_both_ways_and_its_faults_are_told";
+    in_a_fresh_namespace(test, &[Need::Taps, IP], inside);
 }
 
 /// One process is one namespace, so these run one behind the other.
-fn inside_a_fresh_namespace() {
+fn inside() {
     a_fresh_tap_is_down_with_the_usual_mtu();
     a_frame_of_the_kernel_arrives_with_its_checksum_complete();
     the_kernel_answers_a_frame_of_ours();
@@ -69,19 +29,13 @@ fn inside_a_fresh_namespace() {
     without_privilege_a_prepared_tap_opens_and_another_says_how_to_prepare_it();
 }
 
-#[track_caller]
-fn ip(arguments: &str) {
-    let output = Command::new("ip").args(arguments.split(' ')).output().unwrap();
-    assert!(output.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
 /// A device that is up, with the kernel as 10.7.0.1 and a neighbour entry for us as 10.7.0.2.
 fn tap(name: &str, mtu: u16) -> Tap {
     let mut tap = Tap::open(name).unwrap();
     tap.set_mtu(mtu).unwrap();
     tap.bring_up().unwrap();
-    ip(&format!("address add 10.7.0.1/24 dev {name}"));
-    ip(&format!("neighbour add 10.7.0.2 lladdr 02:00:00:00:00:02 dev {name}"));
+    run(&format!("ip address add 10.7.0.1/24 dev {name}"));
+    run(&format!("ip neighbour add 10.7.0.2 lladdr 02:00:00:00:00:02 dev {name}"));
     tap
 }
 
@@ -162,13 +116,13 @@ fn the_kernel_answers_a_frame_of_ours() {
 }
 
 fn a_persistent_tap_is_attached_to_and_left_behind() {
-    ip("tuntap add mode tap name kept");
-    ip("link set kept mtu 4200 up");
+    run("ip tuntap add mode tap name kept");
+    run("ip link set kept mtu 4200 up");
     for _ in 0..20 {
         let tap = Tap::open("kept").unwrap();
         assert_eq!((tap.mtu().unwrap(), tap.is_up().unwrap()), (4200, true));
     }
-    ip("link show kept");
+    run("ip link show kept");
     drop(Tap::open("passing").unwrap());
     let output = Command::new("ip").args(["link", "show", "passing"]).output().unwrap();
     assert!(!output.status.success(), "a device that we created goes with us");
@@ -178,8 +132,8 @@ fn a_tap_in_use_and_a_device_of_another_kind_are_told_apart() {
     let _held = Tap::open("held").unwrap();
     let error = Tap::open("held").unwrap_err();
     assert!(matches!(&error, NetError::Busy { device } if device == "held"), "{error}");
-    ip("tuntap add mode tun name layer3");
-    ip("tuntap add mode tap multi_queue name queues");
+    run("ip tuntap add mode tun name layer3");
+    run("ip tuntap add mode tap multi_queue name queues");
     for name in ["layer3", "queues", "lo"] {
         let error = Tap::open(name).unwrap_err();
         assert!(matches!(&error, NetError::WrongKind { device } if device == name), "{error}");
@@ -190,7 +144,7 @@ fn a_deleted_tap_ends_the_wait_and_is_named() {
     let mut tap = tap("doomed", 1500);
     let mut buffer = vec![0; FRAME_CAPACITY];
     let (mut poller, for_ever) = (Poller::new().unwrap(), Some(Duration::from_secs(10)));
-    ip("link delete doomed");
+    run("ip link delete doomed");
     let error = loop {
         assert!(poller.wait(&tap, Interest::Read, for_ever).unwrap().readable);
         match tap.receive(&mut buffer) {
@@ -207,8 +161,8 @@ fn a_deleted_tap_ends_the_wait_and_is_named() {
 }
 
 fn without_privilege_a_prepared_tap_opens_and_another_says_how_to_prepare_it() {
-    ip("tuntap add mode tap name prepared user 0");
-    ip("link set prepared up");
+    run("ip tuntap add mode tap name prepared user 0");
+    run("ip link set prepared up");
     rustix::thread::set_capabilities(
         None,
         rustix::thread::CapabilitySets {

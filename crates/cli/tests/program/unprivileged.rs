@@ -2,9 +2,10 @@
 //!
 //! Making the namespace needs root, or a kernel that lets users make their own. What runs in it has no rights at all.
 
-use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use rdmalab_namespace::{skip, unshared};
 
 /// `serve` as nobody, its clients as nobody, and an end by Ctrl-C. The program comes as `$1`, a folder to write to as `$2`.
 const SCRIPT: &str = r#"
@@ -23,19 +24,9 @@ cat "$2/serve.txt"
 #[test]
 fn nobody_serves_and_measures_over_udp_sockets_in_an_empty_namespace() {
     let test = "nobody_serves_and_measures_over_udp_sockets_in_an_empty_namespace";
-    let inside: &[&str] = match ["--net", "--user --map-root-user --net"]
-        .map(|way| way.split(' ').collect::<Vec<_>>())
-        .iter()
-        .find(|way| can(way))
-    {
-        Some(way) if way.len() == 1 => &["--net"],
-        Some(_) => &["--user", "--map-root-user", "--net"],
-        None => {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "{test} needs a network namespace");
-            // Straight to the descriptor: the test harness keeps what `eprintln!` writes from those who pass.
-            let _ = writeln!(std::io::stderr(), "skipped: {test}: no network namespace can be made");
-            return;
-        }
+    let mut command = match unshared() {
+        Ok(command) => command,
+        Err(reason) => return skip(test, &reason),
     };
     // Nobody may read neither the build directory nor this user's folders.
     let folder = std::env::temp_dir().join(format!("rdmalab-unprivileged-{}", std::process::id()));
@@ -45,8 +36,7 @@ fn nobody_serves_and_measures_over_udp_sockets_in_an_empty_namespace() {
     std::fs::copy(env!("CARGO_BIN_EXE_rdmalab"), &program).unwrap();
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(&folder, open).unwrap();
-    let child = Command::new("unshare")
-        .args(inside)
+    let child = command
         .args(["bash", "-c", SCRIPT, "script"])
         .args([&program, &folder])
         .stdin(Stdio::null())
@@ -65,12 +55,6 @@ fn nobody_serves_and_measures_over_udp_sockets_in_an_empty_namespace() {
     let judged = Command::new(env!("CARGO_BIN_EXE_rdmalab")).arg("dump").arg(&capture).output().unwrap();
     let summary = String::from_utf8_lossy(&judged.stderr);
     assert!(judged.status.success() && summary.contains("ICRC right in"), "{summary}");
-}
-
-/// Whether a namespace can be made this way.
-fn can(way: &[&str]) -> bool {
-    let made = Command::new("unshare").args(way).arg("true").stderr(Stdio::null()).status();
-    made.is_ok_and(|status| status.success())
 }
 
 /// Ends it when the time is up.

@@ -4,13 +4,14 @@ use std::net::{TcpStream, UdpSocket};
 
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{Linger, UdpGsoSegment};
+use rdmalab_namespace::run;
 use rdmalab_net::{FRAME_CAPACITY, Interest, PacketLosses, Poller, Tap};
 
 use crate::frames::{
     KERNEL, OURS, checksum_is_right, datagram, identification, is_tcp, is_udp, payload, tcp_reply,
     tcp_segment,
 };
-use crate::namespace::{Pair, SOON, next_frame, run};
+use crate::link::{Pair, SOON, next_frame};
 
 pub fn datagrams_of_the_kernel_arrive_with_their_checksums() {
     for (mtu, length) in [(1500, 33), (1500, 1472), (9000, 8000)] {

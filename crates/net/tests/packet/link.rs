@@ -1,44 +1,15 @@
-//! What the tests stand on: a namespace's prerequisites, a link with the kernel at its other end, and waiting for frames.
+//! What the tests stand on: a link with the kernel at its other end, and waiting for frames.
 
 use std::process::Command;
 use std::time::Duration;
 
+use rdmalab_namespace::run;
 use rdmalab_net::{FRAME_CAPACITY, Interest, PacketSocket, Poller};
 
 use crate::frames::OURS;
 
 /// Whoever waits longer has failed.
 pub const SOON: Option<Duration> = Some(Duration::from_secs(10));
-
-pub fn prerequisites() -> Result<(), String> {
-    let output = Command::new("unshare")
-        .args(["--net", "true"])
-        .output()
-        .map_err(|error| format!("no program `unshare` (package util-linux): {error}"))?;
-    if !output.status.success() {
-        let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(format!("no permission to make a network namespace, run as root: {told}"));
-    }
-    for program in ["ip", "tc"] {
-        Command::new(program)
-            .arg("-V")
-            .output()
-            .map_err(|error| format!("no program `{program}` (package iproute2): {error}"))?;
-    }
-    std::fs::File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/net/tun")
-        .map_err(|error| format!("cannot open /dev/net/tun: {error}"))?;
-    Ok(())
-}
-
-#[track_caller]
-pub fn run(command: &str) {
-    let (program, arguments) = command.split_once(' ').unwrap();
-    let output = Command::new(program).args(arguments.split(' ')).output().unwrap();
-    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
-}
 
 /// A veth pair of which the kernel has one end, `kernel`, as 10.8.0.1 with a neighbour entry for us as 10.8.0.2; ours is
 /// `ours`. It goes when it is dropped.

@@ -3,17 +3,20 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rdmalab_device::{
     ConfigError, CongestionControl, Device, DeviceConfig, DeviceError, HostAddress, NetError, Profile,
     VlanTag,
 };
-use rdmalab_sim::rule::{from, lose, only};
-use rdmalab_sim::{End, Probability, RuleSet, Seed};
+use rdmalab_sim::rule::{self, duplicate, from, lose, only, reorder};
+use rdmalab_sim::{Counts, End, Probability, RuleSet, Seed};
 
 use crate::outcome::{Error, Result};
 use crate::profile;
+
+/// How long a packet that is to come behind the next one waits for that, in nanoseconds.
+const AT_MOST_BEHIND: u64 = 10_000_000;
 
 /// Where the device is attached, and how it behaves.
 #[derive(clap::Args)]
@@ -53,6 +56,18 @@ pub struct LinkOptions {
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     pub drop_rate: Probability,
 
+    /// Send this share of our RoCE packets twice, 0 to 1
+    #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
+    pub duplicate_rate: Probability,
+
+    /// Send this share of our RoCE packets behind the next one, or 10 ms later if none comes, 0 to 1
+    #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
+    pub reorder_rate: Probability,
+
+    /// Send all other RoCE packets so many milliseconds later, up to 1000
+    #[arg(long, value_name = "MS", default_value = "0", value_parser = milliseconds)]
+    pub delay: Duration,
+
     /// Seed of the losses, our PSNs and TCP's numbers [default: the time of day]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -88,6 +103,13 @@ fn probability(text: &str) -> std::result::Result<Probability, &'static str> {
     text.parse().ok().and_then(Probability::new).ok_or("a share is a number from 0 to 1")
 }
 
+/// Reads a delay.
+fn milliseconds(text: &str) -> std::result::Result<Duration, &'static str> {
+    let seconds =
+        text.parse::<f64>().ok().filter(|delay| (0.0..=1000.0).contains(delay)).map(|ms| ms / 1000.0);
+    seconds.map(Duration::from_secs_f64).ok_or("a delay is a number of milliseconds from 0 to 1000")
+}
+
 /// A device that was opened.
 pub struct Opened {
     /// The device.
@@ -99,9 +121,37 @@ pub struct Opened {
 }
 
 impl LinkOptions {
-    /// Whether packets are lost on purpose.
-    pub fn drops(&self) -> bool {
-        self.drop_rate.fraction() > 0.0
+    /// Whether packets are mistreated on purpose.
+    pub fn mistreats(&self) -> bool {
+        let rates = [self.drop_rate, self.duplicate_rate, self.reorder_rate];
+        rates.iter().any(|rate| rate.fraction() > 0.0) || !self.delay.is_zero()
+    }
+
+    /// What rules do to the RoCE packets that we send; the first that strikes decides.
+    fn rules(&self, seed: u64) -> RuleSet {
+        let delay = self.delay.as_nanos() as u64;
+        let delayed = if delay > 0 { Probability::ONE } else { Probability::ZERO };
+        let rules = [
+            lose(self.drop_rate),
+            duplicate(self.duplicate_rate),
+            reorder(self.reorder_rate, AT_MOST_BEHIND),
+            rule::delay(delayed, delay, delay),
+        ];
+        let is_roce = |frame: &rdmalab_sim::Frame<'_>| rdmalab_wire::is_roce_v2(frame.bytes);
+        let add = |set: RuleSet, rule| set.with(from(End::A, only("RoCE packets", is_roce, rule)));
+        rules.into_iter().fold(RuleSet::new(Seed::new(seed)), add)
+    }
+
+    /// A line for each kind of mistreatment that was asked for: how many packets met it.
+    pub fn mistreated(&self, done: &Counts, seed: u64) -> impl Iterator<Item = String> {
+        let lines = [
+            (self.drop_rate.fraction() > 0.0, "dropped", done.dropped),
+            (self.duplicate_rate.fraction() > 0.0, "duplicated", done.duplicated),
+            (self.reorder_rate.fraction() > 0.0, "reordered", done.reordered),
+            (!self.delay.is_zero(), "delayed", done.delayed),
+        ];
+        let asked = lines.into_iter().filter(|(is_asked, ..)| *is_asked);
+        asked.map(move |(_, what, count)| format!("{what} by rule: {count} (seed {seed})"))
     }
 
     /// Refuses a peer of the other address family.
@@ -116,11 +166,7 @@ impl LinkOptions {
     pub fn open(&self) -> Result<Opened> {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let seed = self.seed.unwrap_or(time.as_nanos() as u64);
-        let rules = self.drops().then(|| {
-            let is_roce = |frame: &rdmalab_sim::Frame<'_>| rdmalab_wire::is_roce_v2(frame.bytes);
-            let losses = only("RoCE packets", is_roce, lose(self.drop_rate));
-            RuleSet::new(Seed::new(seed)).with(from(End::A, losses))
-        });
+        let rules = self.mistreats().then(|| self.rules(seed));
         let config = DeviceConfig {
             rules,
             record: self.pcap.clone(),

@@ -260,9 +260,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
     for (reason, count) in discards::seen(&counters) {
         tell_error(format_args!("received and discarded: {count} ({})", discards::words(reason)));
     }
-    if options.link.drops() {
-        tell_error(format_args!("dropped by rule: {} (seed {seed})", rules.dropped));
-    }
+    options.link.mistreated(&rules, seed).for_each(tell_error);
     Ok(Outcome::Fine)
 }
 

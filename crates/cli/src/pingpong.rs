@@ -146,7 +146,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
     }
     let Opened { device, seed, link } = options.link.open()?;
     let interrupted = interrupt::stops(&device)?;
-    let drops = options.link.drops();
+    let mistreats = options.link.mistreats();
 
     let most = device.max_mtu();
     let mtu = match options.mtu {
@@ -179,7 +179,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
         first_psn: Seed::new(seed).branch(1).random().below(1 << 24) as u32,
         ack_timeout: options.ack_timeout.unwrap_or(usual.ack_timeout),
         // The real program's ACK timeout is 67 ms; where packets are lost, several may pass before it is heard again.
-        linger: Duration::from_millis(if drops { 1000 } else { 150 }),
+        linger: Duration::from_millis(if mistreats { 1000 } else { 150 }),
         patience: (options.wait > 0).then(|| Duration::from_secs(options.wait)),
     };
 
@@ -224,9 +224,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
     for (reason, count) in discards::seen(&counters) {
         print(format_args!("received and discarded: {count} ({})", discards::words(reason)))?;
     }
-    if drops {
-        print(format_args!("dropped by rule: {} (seed {seed})", rules.dropped))?;
-    }
+    options.link.mistreated(&rules, seed).try_for_each(print)?;
     Ok(Outcome::Fine)
 }
 

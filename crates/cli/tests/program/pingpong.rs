@@ -86,6 +86,22 @@ fn lost_packets_are_sent_again_with_a_shared_receive_queue() {
 }
 
 #[test]
+fn packets_that_come_twice_late_or_behind_the_next_change_nothing() {
+    let options = "-s 3000 -n 60 -c --wait 30 --duplicate-rate 0.1 --reorder-rate 0.1 --delay 0.5 --ack-timeout 16 --seed 7";
+    let (server, client) = play(32, options, options);
+    for run in [server.exits(0), client.exits(0)] {
+        for what in ["duplicated", "reordered", "delayed"] {
+            let count = run.out.split_once(&format!("\n{what} by rule: ")).map(|(_, rest)| rest);
+            assert!(count.is_some_and(|count| !count.starts_with('0')), "{what}: {}", run.out);
+        }
+        assert!(!run.out.contains("dropped by rule"), "{}", run.out);
+    }
+    rdmalab(&["pingpong", "--ip", "127.81.33.1", "--delay", "1001"])
+        .exits(2)
+        .says("a delay is a number of milliseconds from 0 to 1000");
+}
+
+#[test]
 fn another_number_of_queue_pairs_is_told() {
     let (server, client) = play(41, "--transport srq -q 3 --wait 20", "--transport srq -q 4 --wait 20");
     server.exits(1).says("the peer has 4 queue pairs and we have 3: both sides need the same number (-q)");

@@ -6,5 +6,11 @@
 extern crate alloc;
 
 mod negotiated;
+mod profile;
+mod start_up;
 
 pub use negotiated::{Negotiated, ReadyToReceive, Role};
+pub use profile::Profile;
+pub use start_up::{
+    Asked, Initiator, PrivateDataTooLong, ReadySet, Refusal, Reply, Request, Responder, StartUpFault, Terms,
+};

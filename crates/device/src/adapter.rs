@@ -95,6 +95,8 @@ pub struct Adapter {
     pub port: Port,
     control: Vec<u8>,
     waiting: Waiting,
+    /// What [`Host::settled_neighbours`] was when identifiers that wait for neighbours were told last.
+    settled: u64,
 }
 
 impl Adapter {
@@ -120,12 +122,9 @@ impl Adapter {
             ..EndpointConfig::new(gids, mtu)
         };
         let host = Host::new(&HostConfig { every_group: false, ..host })?;
-        Ok(Self {
-            port: Port::new(endpoint, host.headroom()),
-            host,
-            control: Vec::new(),
-            waiting: Waiting::Nothing,
-        })
+        let mut port = Port::new(endpoint, host.headroom());
+        port.inquiries.are_answered();
+        Ok(Self { port, host, control: Vec::new(), waiting: Waiting::Nothing, settled: 0 })
     }
 
     /// Takes the next asynchronous event out ([`Port::poll_event`]).
@@ -149,10 +148,27 @@ impl Adapter {
     /// When [`handle_timeout`](Self::handle_timeout) or [`transmit`](Self::transmit) has something to do; at once, if
     /// frames wait already.
     pub fn next_timeout(&self, now: u64) -> Option<u64> {
-        if self.waiting != Waiting::Nothing {
+        if self.waiting != Waiting::Nothing || self.has_answers() {
             return Some(now);
         }
         [self.host.next_timeout(now), self.port.next_timeout(now)].into_iter().flatten().min()
+    }
+
+    /// Whether neighbours are to be looked for, or identifiers to be told of them.
+    fn has_answers(&self) -> bool {
+        self.port.inquiries.is_asking() || self.settled != self.host.settled_neighbours()
+    }
+
+    fn look_for_neighbours(&mut self, now: u64) {
+        if !self.has_answers() {
+            return;
+        }
+        while let Some(destination) = self.port.inquiries.next() {
+            self.host.look_for(now, destination);
+        }
+        self.settled = self.host.settled_neighbours();
+        let host = &self.host;
+        self.port.answer(now, |peer| host.reach(peer));
     }
 
     /// Hands frames to `link` until there are no more or it returns `false`, which means that it did not take the
@@ -162,6 +178,7 @@ impl Adapter {
         now: u64,
         mut link: impl FnMut(&[u8]) -> Result<bool, E>,
     ) -> Result<Progress, E> {
+        self.look_for_neighbours(now);
         let mut left = TURN;
         loop {
             if left == 0 {

@@ -14,6 +14,7 @@ mod event;
 mod happening;
 mod identifier;
 mod listening;
+mod resolving;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -26,10 +27,11 @@ use rdmalab_wire::mad::PortSpace;
 use rdmalab_wire::{PKey, Psn};
 
 use crate::general_services::GeneralServices;
+use crate::inquiries::Inquiries;
 use identifier::{Identifier, Stage};
 
 pub use calling::ConnectionParameters;
-pub use event::{CmError, CmEvent, CmEventKind, Offer};
+pub use event::{AddressError, CmError, CmEvent, CmEventKind, Offer};
 
 /// Channels of a port.
 const MAX_CHANNELS: usize = 1 << 12;
@@ -186,6 +188,7 @@ pub struct Connections<'p> {
     pub(crate) table: &'p mut ConnectionTable,
     pub(crate) endpoint: &'p mut Endpoint,
     pub(crate) context: &'p mut Context,
+    pub(crate) inquiries: &'p mut Inquiries,
 }
 
 impl Connections<'_> {
@@ -216,6 +219,9 @@ impl Connections<'_> {
     pub fn destroy_id(&mut self, now: u64, id: CmId) -> Result<(), CmError> {
         let table = &mut *self.table;
         let identifier = table.identifiers.remove(id.0).ok_or(CmError::UnknownId)?;
+        if identifier.pending.is_some() {
+            self.inquiries.forget(id);
+        }
         if let Some(below) = identifier.below {
             table.owners.remove(&below);
             // What is over already needs no end.

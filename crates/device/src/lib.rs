@@ -18,6 +18,7 @@ mod adapter;
 mod connections;
 mod event;
 mod general_services;
+mod inquiries;
 mod network;
 mod port;
 mod recorder;
@@ -27,7 +28,7 @@ mod live;
 
 pub use adapter::{Adapter, AdapterConfig, Progress};
 pub use connections::{
-    CmChannel, CmError, CmEvent, CmEventKind, CmId, ConnectionParameters, Connections, Offer,
+    AddressError, CmChannel, CmError, CmEvent, CmEventKind, CmId, ConnectionParameters, Connections, Offer,
 };
 pub use event::DeviceEvent;
 pub use network::{Network, NetworkConfig, Passage};

@@ -7,12 +7,17 @@
 
 use std::net::IpAddr;
 
+use rdmalab_host::Reach;
 use rdmalab_roce::{Batch, Counters, CreateError, Endpoint, EndpointConfig, QueuePairConfig};
-use rdmalab_verbs::{Attributes, Context, ModifyError, PostError, ReceiveRequest, SendRequest};
+use rdmalab_verbs::{
+    AddressHandleId, Attributes, Context, ModifyError, Path, PostError, ProtectionDomainId, ReceiveRequest,
+    SendRequest,
+};
 use rdmalab_wire::Qpn;
 
 use crate::connections::{CmError, ConnectionTable, Connections};
 use crate::event::DeviceEvent;
+use crate::inquiries::Inquiries;
 
 /// Packets that are built before they are handed on.
 const BATCH: usize = 32;
@@ -28,6 +33,7 @@ pub struct Port {
     handed: usize,
     headroom: usize,
     connections: Option<Box<ConnectionTable>>,
+    pub(crate) inquiries: Inquiries,
 }
 
 impl Port {
@@ -40,6 +46,7 @@ impl Port {
             handed: 0,
             headroom,
             connections: None,
+            inquiries: Inquiries::default(),
         }
     }
 
@@ -56,9 +63,9 @@ impl Port {
 
     /// The connections, if the port [manages](Self::manage_connections) them.
     pub fn connections(&mut self) -> Result<Connections<'_>, CmError> {
-        let Self { endpoint, context, connections, .. } = self;
+        let Self { endpoint, context, connections, inquiries, .. } = self;
         let table = connections.as_deref_mut().ok_or(CmError::NotManaged)?;
-        Ok(Connections { table, endpoint, context })
+        Ok(Connections { table, endpoint, context, inquiries })
     }
 
     fn service_connections(&mut self, now: u64) {
@@ -89,9 +96,33 @@ impl Port {
         self.endpoint.destroy_queue_pair(&mut self.context, number)
     }
 
-    /// Changes a queue pair's state or attributes, by the table of [`rdmalab_verbs::transitions`].
+    /// Changes a queue pair's state or attributes, by the table of [`rdmalab_verbs::transitions`]. Where its packets will
+    /// go, the adapter begins to look for the neighbour.
     pub fn modify(&mut self, number: Qpn, attributes: &Attributes) -> Result<(), ModifyError> {
-        self.endpoint.modify(&mut self.context, number, attributes)
+        self.endpoint.modify(&mut self.context, number, attributes)?;
+        if let Some(path) = attributes.path {
+            self.inquiries.look_ahead(path.destination);
+        }
+        Ok(())
+    }
+
+    /// Makes an address handle; the adapter begins to look for the neighbour.
+    pub fn create_address_handle(
+        &mut self,
+        domain: ProtectionDomainId,
+        path: Path,
+    ) -> Result<AddressHandleId, rdmalab_verbs::CreateError> {
+        let handle = self.context.create_address_handle(domain, path)?;
+        self.inquiries.look_ahead(path.destination);
+        Ok(handle)
+    }
+
+    /// Identifiers that wait for their peers' neighbours are told what came of it.
+    pub(crate) fn answer(&mut self, now: u64, reach: impl Fn(IpAddr) -> Reach) {
+        let Some(table) = &mut self.connections else { return };
+        for (id, came) in self.inquiries.answered(reach) {
+            table.address_answered(now, id, came);
+        }
     }
 
     /// Posts to the send queue.

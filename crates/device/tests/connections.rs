@@ -80,7 +80,7 @@ impl Pair {
         let parameters = ConnectionParameters { private_data, ..ConnectionParameters::default() };
         connections.connect(now, id, &parameters).unwrap();
         for expected in [CmEventKind::AddressResolved, CmEventKind::RouteResolved] {
-            assert_eq!(connections.poll_event(channel).map(|event| event.kind), Some(expected));
+            assert_eq!(self.event(End::A), (id, expected));
         }
         id
     }

@@ -147,6 +147,17 @@ fn datagrams_go_where_their_address_handle_says() {
     done(&sender, &completions, last);
     assert_eq!((next(&received).length, device.counters().discarded(Discard::QueueKey)), (40, 1));
 
+    assert!(way.wait_until_reachable(Duration::ZERO).unwrap(), "our own address");
+    let far = Path::new(OURS.parse().unwrap(), "192.0.2.1".parse().unwrap());
+    let far = domain.address_handle(far).unwrap();
+    let error = far.wait_until_reachable(Duration::from_secs(20)).unwrap_err();
+    assert_eq!(error.to_string(), "cannot reach 192.0.2.1: no prefix and no gateway leads to the address");
+    let nobody = Path::new(OURS.parse().unwrap(), "10.8.0.99".parse().unwrap());
+    let nobody = domain.address_handle(nobody).unwrap();
+    assert!(!nobody.wait_until_reachable(Duration::from_millis(10)).unwrap(), "the time is up");
+    let error = nobody.wait_until_reachable(Duration::from_secs(20)).unwrap_err();
+    assert_eq!(error.to_string(), "cannot reach 10.8.0.99: nobody on the link answers for the address");
+
     // A way that is gone leads nowhere.
     drop(way);
     assert_eq!(sender.post_send(&request), Err(PostError::NoSuchAddressHandle));

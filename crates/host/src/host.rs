@@ -16,7 +16,7 @@ use crate::counters::{Counters, DropReason};
 use crate::membership::Memberships;
 use crate::neighbours::{Neighbours, Origin};
 use crate::receive::{self, Received, Sender};
-use crate::send::{self, SendError, Sent};
+use crate::send::{self, Reach, SendError, Sent};
 use crate::stack::Stack;
 use crate::station::Station;
 use crate::tcp::Tcp;
@@ -111,6 +111,30 @@ impl Host {
             NextHop::Neighbour(neighbour) => self.neighbours.known(neighbour),
             NextHop::None => None,
         }
+    }
+
+    /// Looks for the next hop to where packets will go soon, so that they need not wait: [`send_roce`](Self::send_roce)
+    /// keeps few of them. It is asked for up to three times, a second apart; [`reach`](Self::reach) tells what came of it.
+    pub fn look_for(&mut self, now: u64, destination: IpAddr) -> Reach {
+        match self.addresses.next_hop(destination) {
+            NextHop::Ours | NextHop::Group(_) => Reach::Known,
+            NextHop::Neighbour(neighbour) => self.neighbours.look_for(now, neighbour),
+            NextHop::None => Reach::NoRoute,
+        }
+    }
+
+    /// How it stands with a destination that was [looked for](Self::look_for).
+    pub fn reach(&self, destination: IpAddr) -> Reach {
+        match self.addresses.next_hop(destination) {
+            NextHop::Ours | NextHop::Group(_) => Reach::Known,
+            NextHop::Neighbour(neighbour) => self.neighbours.reach(neighbour),
+            NextHop::None => Reach::NoRoute,
+        }
+    }
+
+    /// A number that changes whenever a next hop that was asked for is found or given up.
+    pub fn settled_neighbours(&self) -> u64 {
+        self.neighbours.settled()
     }
 
     /// Neighbours in the table, known or asked for; never more than 256.

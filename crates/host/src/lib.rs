@@ -12,7 +12,7 @@
 //!
 //! * [`Host::handle_frame`] for each frame received, and [`Host::handle_timeout`] when
 //!   [`Host::next_timeout`] has come;
-//! * [`Host::send_roce`] and the TCP calls as the application pleases;
+//! * [`Host::look_for`], [`Host::send_roce`] and the TCP calls as the application pleases;
 //! * then [`Host::poll_frame`] until it gives no more.
 //!
 //! Nothing a peer sends can make it panic, and every table and queue has a limit.
@@ -44,7 +44,7 @@ pub use config::{AddressError, ConfigError, HostAddress, HostConfig, MAX_ADDRESS
 pub use counters::{Counters, DropReason};
 pub use host::{HEADROOM, Handled, Host};
 pub use membership::{GROUPS_MAX, GroupError};
-pub use send::{SendError, Sent};
+pub use send::{Reach, SendError, Sent};
 pub use tcp::stream::{
     CloseReason, ConnectError, ListenError, ListenerId, Read, StreamError, StreamId, StreamState,
 };

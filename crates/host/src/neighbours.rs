@@ -8,6 +8,8 @@
 //! how these protocols are, and whoever can forge them is on the link already. Data packets make and change nothing:
 //! they only confirm a MAC that is already known, so that a conversation under way needs no more questions.
 //!
+//! Who is to be sent to soon can be looked for ahead ([`Neighbours::look_for`]), so that no packet has to wait.
+//!
 //! Bounds: [`ENTRIES_MAX`] entries; [`HELD_MAX`] packets each for at most [`HOLDING_MAX`] addresses, of which packets
 //! that somebody else provoked (replies) may open only half. An entry nobody here has used gives way to one that is
 //! asked for, never the other way round, so a flood of made-up neighbours pushes out only itself.
@@ -18,14 +20,14 @@ use core::net::IpAddr;
 
 use rdmalab_wire::EthernetAddress;
 
-use crate::send::SendError;
+use crate::send::{Reach, SendError};
 
 /// Neighbours remembered.
 pub(crate) const ENTRIES_MAX: usize = 256;
 /// Addresses that packets may wait for at a time.
 pub(crate) const HOLDING_MAX: usize = 16;
-/// Packets that may wait for one address.
-pub(crate) const HELD_MAX: usize = 32;
+/// Packets that may wait for one address: what a connection may have under way.
+pub(crate) const HELD_MAX: usize = 128;
 
 const SECOND: u64 = 1_000_000_000;
 /// Between two questions about the same neighbour, and after giving up before asking again.
@@ -87,6 +89,8 @@ pub(crate) struct Neighbours {
     holding: usize,
     /// What `confirm` last did, and until when it need not be done again.
     last_confirmed: Option<(IpAddr, EthernetAddress, u64)>,
+    /// How often an answer came that was missing, or was given up on.
+    settled: u64,
     pub(crate) changed: u64,
     pub(crate) failed: u64,
 }
@@ -104,6 +108,49 @@ impl Neighbours {
             self.ask(now, Question { target: address, at: Some(mac) });
         }
         self.entries.get(&address)?.held.is_empty().then_some(mac)
+    }
+
+    /// Looks for a neighbour ahead of packets. Unlike for a packet, one that was silent lately is asked at once again.
+    pub(crate) fn look_for(&mut self, now: u64, address: IpAddr) -> Reach {
+        if let Some(entry) = self.entries.get_mut(&address)
+            && entry.state == State::Silent
+        {
+            entry.state = State::Asking { asked: 1 };
+            (entry.used, entry.touched_at) = (true, now);
+            self.ask(now, Question { target: address, at: None });
+        } else if !self.entries.contains_key(&address) {
+            return if self.begin(now, address) { Reach::Asking } else { Reach::Silent };
+        }
+        // Refreshes one that is old.
+        let _ = self.resolve(now, address);
+        self.reach(address)
+    }
+
+    /// How it stands with a neighbour that was looked for.
+    pub(crate) fn reach(&self, address: IpAddr) -> Reach {
+        match self.entries.get(&address).map(|entry| entry.state) {
+            Some(State::Known { .. }) => Reach::Known,
+            Some(State::Asking { .. }) => Reach::Asking,
+            // One that is not in the table had to give way to others.
+            Some(State::Silent) | None => Reach::Silent,
+        }
+    }
+
+    /// Changes whenever a neighbour that was looked for is found or given up.
+    pub(crate) fn settled(&self) -> u64 {
+        self.settled
+    }
+
+    /// Makes an entry and asks, if there is room.
+    fn begin(&mut self, now: u64, address: IpAddr) -> bool {
+        if !self.make_room(true) {
+            return false;
+        }
+        let state = State::Asking { asked: 1 };
+        let entry = Entry { state, held: VecDeque::new(), timer: None, used: true, touched_at: now };
+        self.entries.insert(address, entry);
+        self.ask(now, Question { target: address, at: None });
+        true
     }
 
     /// What the table knows, without touching it.
@@ -129,21 +176,11 @@ impl Neighbours {
         if opens && self.holding >= limit {
             return Err(SendError::QueueFull);
         }
-        if !self.entries.contains_key(&address) {
-            if !self.make_room(true) {
-                return Err(SendError::QueueFull);
-            }
-            let entry = Entry {
-                state: State::Asking { asked: 1 },
-                held: VecDeque::new(),
-                timer: None,
-                used: true,
-                touched_at: now,
-            };
-            self.entries.insert(address, entry);
-            self.ask(now, Question { target: address, at: None });
+        if self.entries.contains_key(&address) || self.begin(now, address) {
+            Ok(())
+        } else {
+            Err(SendError::QueueFull)
         }
-        Ok(())
     }
 
     /// Keeps a packet for a neighbour; right after [`prepare`](Self::prepare) said so.
@@ -181,7 +218,9 @@ impl Neighbours {
             }
             self.changed += 1;
         }
-        let waited = !matches!(entry.state, State::Known { .. }) && !entry.held.is_empty();
+        let was_missing = !matches!(entry.state, State::Known { .. });
+        let waited = was_missing && !entry.held.is_empty();
+        self.settled += u64::from(was_missing);
         entry.state = State::Known { mac, confirmed_at: Some(now), asked: 0 };
         entry.touched_at = now;
         if waited {
@@ -238,6 +277,7 @@ impl Neighbours {
                     let lost = core::mem::take(&mut entry.held).len();
                     self.holding -= usize::from(lost != 0);
                     self.failed += 1;
+                    self.settled += 1;
                     given_up.push((address, lost));
                     self.released.retain(|released| *released != address);
                     self.set_timer(address, Some(now.saturating_add(ASK_INTERVAL)));

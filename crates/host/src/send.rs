@@ -19,6 +19,19 @@ pub enum Sent {
     Dropped(SendError),
 }
 
+/// Whether a destination can be reached, as far as its next hop goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Packets go out at once: the next hop is known, or none is needed.
+    Known,
+    /// The next hop is being asked for.
+    Asking,
+    /// The next hop does not answer, or there are too many others to be asked for.
+    Silent,
+    /// No prefix and no gateway leads there.
+    NoRoute,
+}
+
 /// Why a packet was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendError {

@@ -1,6 +1,4 @@
-//! The calling side: finding the way, calling, and ending a connection, which both sides may.
-
-use std::net::{IpAddr, SocketAddr};
+//! The calling side: calling, and ending a connection, which both sides may.
 
 use rdmalab_cm::{ConnectRequest, DisconnectCause, PathSettings, ResolveRequest, Route, Target};
 use rdmalab_wire::Qpn;
@@ -44,40 +42,6 @@ impl Default for ConnectionParameters<'_> {
 }
 
 impl Connections<'_> {
-    /// Looks for an address of ours that leads to the peer's (`rdma_resolve_addr`): the one given, or the first of the
-    /// peer's family, link-local ones for link-local peers only. That the peer is there is not asked.
-    pub fn resolve_address(
-        &mut self,
-        id: CmId,
-        source: Option<IpAddr>,
-        peer: SocketAddr,
-    ) -> Result<(), CmError> {
-        let identifier = self.table.at(id, Stage::Idle)?;
-        let space = identifier.space;
-        let is_link_local = |address: IpAddr| matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
-        let own = self.endpoint.config().addresses.iter().copied().find(|own| match source {
-            Some(source) => *own == source,
-            None => own.is_ipv4() == peer.is_ipv4() && is_link_local(*own) == is_link_local(peer.ip()),
-        });
-        let own = own.filter(|own| own.is_ipv4() == peer.is_ipv4() && !peer.ip().is_unspecified());
-        let own = own.ok_or(CmError::NoAddress(peer.ip()))?;
-        let port = self.table.cm.ports().take(space, None)?;
-        let identifier = self.table.identifier(id)?;
-        identifier.taken_port = Some(port);
-        identifier.local = Some(SocketAddr::new(own, port));
-        identifier.peer = Some(peer);
-        identifier.stage = Stage::AddressResolved;
-        self.table.tell(id, CmEventKind::AddressResolved);
-        Ok(())
-    }
-
-    /// Looks for the route (`rdma_resolve_route`), which on Ethernet follows from the addresses.
-    pub fn resolve_route(&mut self, id: CmId) -> Result<(), CmError> {
-        self.table.at(id, Stage::AddressResolved)?.stage = Stage::RouteResolved;
-        self.table.tell(id, CmEventKind::RouteResolved);
-        Ok(())
-    }
-
     /// Calls the peer (`rdma_connect`), or asks for its datagram service.
     pub fn connect(
         &mut self,

@@ -23,8 +23,10 @@ pub struct CmEvent {
 /// the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CmEventKind {
-    /// An address of ours leads to the peer's.
+    /// An address of ours leads to the peer's, and there is somebody on the link to hand packets to.
     AddressResolved,
+    /// Packets to the peer would go nowhere. What the identifier has begun is over.
+    AddressError(AddressError),
     /// A route is known.
     RouteResolved,
     /// Somebody calls: accept or reject.
@@ -69,6 +71,17 @@ pub enum CmEventKind {
     Disconnected(DisconnectCause),
     /// Nothing of the connection can be under way any more.
     TimeWaitExit,
+}
+
+/// Why a peer's address leads nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// Neither it nor, where it is beyond the link, the gateway answers ARP or neighbour discovery.
+    #[error("nobody on the link answers for the address")]
+    NoAnswer,
+    /// It is in no prefix of ours, and there is no gateway.
+    #[error("no prefix and no gateway leads to the address")]
+    NoRoute,
 }
 
 /// How many READs and atomics may be under way, as the peer offers it (`rdma_conn_param`).

@@ -44,6 +44,16 @@ impl Stage {
     }
 }
 
+/// Events of an identifier that wait until the link has said whether its peer can be reached. The program may go on
+/// meanwhile: what it sends waits, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pending {
+    /// That the address is resolved.
+    Address,
+    /// That, and the route behind it.
+    AddressAndRoute,
+}
+
 pub(super) struct Identifier {
     pub(super) channel: u32,
     pub(super) space: PortSpace,
@@ -52,6 +62,8 @@ pub(super) struct Identifier {
     pub(super) peer: Option<SocketAddr>,
     /// A port that is ours as long as the identifier lives.
     pub(super) taken_port: Option<u16>,
+    /// What it is not told before its peer's neighbour is found.
+    pub(super) pending: Option<Pending>,
     pub(super) queue_pair: Option<(Qpn, QueuePairType)>,
     pub(super) below: Option<Below>,
     /// The call that it is to answer.
@@ -73,6 +85,7 @@ impl Identifier {
             local: None,
             peer: None,
             taken_port: None,
+            pending: None,
             queue_pair: None,
             below: None,
             call: None,

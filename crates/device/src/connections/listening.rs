@@ -119,6 +119,7 @@ impl Connections<'_> {
             rnr_retry: call.rnr_retry_count,
         };
         self.endpoint.modify(self.context, number, &agreement.rtr(kind))?;
+        self.inquiries.look_ahead(agreement.path.destination);
         self.table.cm.accept(now, connection, &request)?;
         let identifier = self.table.identifier(id)?;
         identifier.agreement = Some(agreement);

@@ -8,7 +8,7 @@ use rdmalab_net::NetError;
 use rdmalab_roce::{CreateError, MulticastError};
 use rdmalab_verbs::{ArmError, LimitReached, ModifyError, PostError, RegisterError};
 
-use crate::connections::{CmError, CmEventKind};
+use crate::connections::{AddressError, CmError, CmEventKind};
 use crate::recorder::RecordError;
 
 /// An error of a live device. Cheap to copy, since every handle may have to report the one that stopped the device.
@@ -74,6 +74,14 @@ pub enum DeviceError {
     /// The connection did not come about.
     #[error("no connection: {0:?}")]
     NoConnection(Box<CmEventKind>),
+    /// Packets to an address would go nowhere.
+    #[error("cannot reach {peer}: {reason}")]
+    Unreachable {
+        /// Whose address.
+        peer: std::net::IpAddr,
+        /// Why not.
+        reason: AddressError,
+    },
     /// A work request was not taken.
     #[error("{0}")]
     Post(#[from] PostError),

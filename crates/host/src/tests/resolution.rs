@@ -7,7 +7,7 @@ use rdmalab_wire::EthernetAddress;
 use super::link::*;
 use crate::arp::{Arp, Operation};
 use crate::neighbours::{ENTRIES_MAX, HELD_MAX, HOLDING_MAX};
-use crate::{HEADROOM, Host, HostAddress, HostConfig, SendError, Sent};
+use crate::{HEADROOM, Host, HostAddress, HostConfig, Reach, SendError, Sent};
 
 fn ethertypes(frames: &[Vec<u8>]) -> Vec<u16> {
     frames.iter().map(|frame| u16::from_be_bytes([frame[12], frame[13]])).collect()
@@ -320,4 +320,56 @@ fn an_old_entry_without_an_answer_is_given_up() {
     }
     let stations: Vec<_> = questions.iter().map(|frame| frame[..2].to_vec()).collect();
     assert_eq!(stations, [[2, 0], [0x33, 0x33], [0x33, 0x33]], "it first, then everybody");
+}
+
+#[test]
+fn a_neighbour_that_was_looked_for_ahead_is_known_when_the_first_packet_comes() {
+    for (source, destination) in [(A4, B4), (A6, B6)] {
+        let mut link = Link::new();
+        assert_eq!(link.a.look_for(0, destination), Reach::Asking);
+        assert_eq!(link.a.look_for(0, destination), Reach::Asking, "asked once");
+        link.pass(10 * MILLISECOND);
+        assert_eq!(link.sent.len(), 2, "a question and its answer");
+        assert_eq!(link.a.reach(destination), Reach::Known);
+        assert_eq!(link.a.settled_neighbours(), 1);
+        assert_eq!(link.a.send_roce(link.now, &mut roce_frame(source, destination, b"")), Sent::Ready);
+        assert_eq!(link.a.next_timeout(link.now), None);
+    }
+    let mut a = host_a();
+    for known in [A4, "239.0.0.1".parse().unwrap(), "10.0.0.255".parse().unwrap()] {
+        assert_eq!(a.look_for(0, known), Reach::Known, "{known}");
+    }
+    assert_eq!(a.look_for(0, "2001:db8::1".parse().unwrap()), Reach::NoRoute);
+    assert!(frames(&mut a, 0).is_empty(), "nobody is asked for these");
+}
+
+#[test]
+fn who_is_looked_for_again_after_silence_is_asked_at_once() {
+    let mut link = Link::new();
+    link.loss = Box::new(|_, _| true);
+    link.a.look_for(0, B4);
+    link.pass(2900 * MILLISECOND);
+    assert_eq!((link.a.reach(B4), link.a.settled_neighbours()), (Reach::Asking, 0));
+    link.pass(200 * MILLISECOND);
+    assert_eq!((link.a.reach(B4), link.a.settled_neighbours(), link.sent.len()), (Reach::Silent, 1, 3));
+    link.loss = Box::new(|_, _| false);
+    assert_eq!(link.a.look_for(link.now, B4), Reach::Asking);
+    link.pass(MILLISECOND);
+    assert_eq!((link.a.reach(B4), link.a.settled_neighbours()), (Reach::Known, 2));
+}
+
+#[test]
+fn looking_for_many_neighbours_fills_no_more_than_the_table() {
+    let mut b = host_on_a_wide_link();
+    for n in 10..2000 {
+        b.look_for(0, number(n).1);
+        assert!(b.neighbour_count() <= ENTRIES_MAX);
+    }
+    assert_eq!((b.reach(number(10).1), b.reach(number(1999).1)), (Reach::Silent, Reach::Asking));
+    frames(&mut b, 0);
+    for second in 1..5 {
+        b.handle_timeout(second * SECOND);
+        frames(&mut b, second * SECOND);
+    }
+    assert_eq!((b.neighbour_count(), b.next_timeout(5 * SECOND)), (0, None), "all are given up");
 }

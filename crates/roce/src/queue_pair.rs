@@ -111,6 +111,9 @@ impl QueuePair {
             State::Rts | State::Sqd | State::Sqe | State::Err => {}
         }
         request.check(self.settings.kind)?;
+        if request.operation.is_only_over_iwarp() {
+            return Err(PostError::OnlyOverIwarp { operation: request.operation.name() });
+        }
         if let Target::Datagram { path, .. } = request.target {
             context
                 .address_handle(path)

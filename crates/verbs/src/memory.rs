@@ -29,6 +29,47 @@ pub enum Atomic64 {
         /// What it becomes.
         value: u64,
     },
+    /// Replaces some bits of the value if some equal those of `compare` (RFC 7306 §5.1.2).
+    MaskedCompareAndSwap {
+        /// What the value must be.
+        compare: u64,
+        /// In these bits.
+        compare_mask: u64,
+        /// What it becomes.
+        swap: u64,
+        /// In these bits; the others stay.
+        swap_mask: u64,
+    },
+    /// Adds to several numbers side by side, each wrapping by itself (RFC 7306 §5.1.1).
+    MaskedFetchAndAdd {
+        /// What is added.
+        add: u64,
+        /// The highest bit of each number, behind which no carry goes on.
+        boundary: u64,
+    },
+}
+
+impl Atomic64 {
+    /// What a value becomes.
+    pub fn apply(self, value: u64) -> u64 {
+        match self {
+            Self::CompareAndSwap { compare, swap } if value == compare => swap,
+            Self::CompareAndSwap { .. } => value,
+            Self::FetchAndAdd { add } => value.wrapping_add(add),
+            Self::Swap { value } => value,
+            Self::MaskedCompareAndSwap { compare, compare_mask, swap, swap_mask } => {
+                if (value ^ compare) & compare_mask == 0 {
+                    value & !swap_mask | swap & swap_mask
+                } else {
+                    value
+                }
+            }
+            // Without the highest bit of each number no carry can leave it; that bit is added without its carry.
+            Self::MaskedFetchAndAdd { add, boundary } => {
+                (value & !boundary).wrapping_add(add & !boundary) ^ (value ^ add) & boundary
+            }
+        }
+    }
 }
 
 /// An access reached beyond the memory, or an atomic access was not aligned to eight bytes.
@@ -70,6 +111,9 @@ fn apply(cell: &core::sync::atomic::AtomicU64, operation: Atomic64) -> u64 {
         }
         Atomic64::FetchAndAdd { add } => cell.fetch_add(add, AcqRel),
         Atomic64::Swap { value } => cell.swap(value, AcqRel),
+        Atomic64::MaskedCompareAndSwap { .. } | Atomic64::MaskedFetchAndAdd { .. } => cell
+            .fetch_update(AcqRel, Acquire, |value| Some(operation.apply(value)))
+            .unwrap_or_else(|found| found),
     }
 }
 

@@ -131,6 +131,13 @@ pub(crate) fn segment(work: &SendWork, mtu: PathMtu, packet: u32, packets: u32) 
         (Operation::LocalInvalidate(_) | Operation::BindWindow(_) | Operation::FastRegister(_), ..) => {
             Body::SendOnly
         }
+        // Refused when they are posted.
+        (
+            Operation::RdmaReadWithInvalidate(..)
+            | Operation::MaskedCompareAndSwap { .. }
+            | Operation::MaskedFetchAndAdd { .. },
+            ..,
+        ) => Body::SendOnly,
     };
     let read_or_atomic = work.operation.is_read_or_atomic();
     let payload = match work.operation {

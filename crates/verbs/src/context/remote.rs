@@ -67,7 +67,10 @@ impl Context {
     ) -> Result<u64, RemoteFault> {
         let access = match operation {
             Atomic64::Swap { .. } => Access::REMOTE_WRITE,
-            Atomic64::CompareAndSwap { .. } | Atomic64::FetchAndAdd { .. } => Access::REMOTE_ATOMIC,
+            Atomic64::CompareAndSwap { .. }
+            | Atomic64::FetchAndAdd { .. }
+            | Atomic64::MaskedCompareAndSwap { .. }
+            | Atomic64::MaskedFetchAndAdd { .. } => Access::REMOTE_ATOMIC,
         };
         let (reach, offset) = self.remote(accessor, key, address, 8, access)?;
         reach.memory.atomic64(offset, operation).map_err(|_| RemoteFault::Bounds)

@@ -59,6 +59,30 @@ pub enum Operation {
         /// What to add, wrapping.
         add: u64,
     },
+    /// Reads the peer's memory into the elements; then a key of ours stops working. Only over iWARP, as in Linux.
+    RdmaReadWithInvalidate(RemoteAddress, RKey),
+    /// As [`CompareAndSwap`](Self::CompareAndSwap), of some of the bits. Only over iWARP (RFC 7306 §5.1.2).
+    MaskedCompareAndSwap {
+        /// Must be a multiple of eight.
+        remote: RemoteAddress,
+        /// The value expected, in the peer's byte order.
+        compare: u64,
+        /// The bits that must be as expected.
+        compare_mask: u64,
+        /// The value to store.
+        swap: u64,
+        /// The bits of it that are stored.
+        swap_mask: u64,
+    },
+    /// As [`FetchAndAdd`](Self::FetchAndAdd), of several numbers side by side. Only over iWARP (RFC 7306 §5.1.1).
+    MaskedFetchAndAdd {
+        /// Must be a multiple of eight.
+        remote: RemoteAddress,
+        /// What to add.
+        add: u64,
+        /// The highest bit of each number: behind it no carry goes on.
+        boundary: u64,
+    },
     /// Completes when what was written before has reached its `placement`.
     Flush {
         /// Where it begins.
@@ -102,15 +126,37 @@ impl Operation {
         )
     }
 
-    /// Whether this is one of the two atomics that bring a value back.
+    /// Whether this is one of the atomics that bring a value back.
     pub fn is_atomic(&self) -> bool {
-        matches!(self, Self::CompareAndSwap { .. } | Self::FetchAndAdd { .. })
+        matches!(
+            self,
+            Self::CompareAndSwap { .. }
+                | Self::FetchAndAdd { .. }
+                | Self::MaskedCompareAndSwap { .. }
+                | Self::MaskedFetchAndAdd { .. }
+        )
+    }
+
+    /// Whether iWARP has it and RoCE does not.
+    pub fn is_only_over_iwarp(&self) -> bool {
+        matches!(
+            self,
+            Self::RdmaReadWithInvalidate(..)
+                | Self::MaskedCompareAndSwap { .. }
+                | Self::MaskedFetchAndAdd { .. }
+        )
     }
 
     /// Whether it is answered by a response of its own and counts against the limit of outstanding READs and atomics
     /// (`max_rd_atomic`).
     pub fn is_read_or_atomic(&self) -> bool {
-        matches!(self, Self::RdmaRead(_) | Self::Flush { .. } | Self::AtomicWrite { .. }) || self.is_atomic()
+        matches!(
+            self,
+            Self::RdmaRead(_)
+                | Self::RdmaReadWithInvalidate(..)
+                | Self::Flush { .. }
+                | Self::AtomicWrite { .. }
+        ) || self.is_atomic()
     }
 
     /// Whether it takes no elements, because all it needs is in it.
@@ -134,6 +180,9 @@ impl Operation {
             Self::RdmaRead(_) => "RDMA_READ",
             Self::CompareAndSwap { .. } => "ATOMIC_CMP_AND_SWP",
             Self::FetchAndAdd { .. } => "ATOMIC_FETCH_AND_ADD",
+            Self::RdmaReadWithInvalidate(..) => "RDMA_READ_WITH_INV",
+            Self::MaskedCompareAndSwap { .. } => "MASKED_ATOMIC_CMP_AND_SWP",
+            Self::MaskedFetchAndAdd { .. } => "MASKED_ATOMIC_FETCH_AND_ADD",
             Self::Flush { .. } => "FLUSH",
             Self::AtomicWrite { .. } => "ATOMIC_WRITE",
             Self::LocalInvalidate(_) => "LOCAL_INV",
@@ -147,9 +196,9 @@ impl Operation {
         match self {
             Self::Send | Self::SendWithImmediate(_) | Self::SendWithInvalidate(_) => CompletionKind::Send,
             Self::RdmaWrite(_) | Self::RdmaWriteWithImmediate(..) => CompletionKind::RdmaWrite,
-            Self::RdmaRead(_) => CompletionKind::RdmaRead,
-            Self::CompareAndSwap { .. } => CompletionKind::CompareAndSwap,
-            Self::FetchAndAdd { .. } => CompletionKind::FetchAndAdd,
+            Self::RdmaRead(_) | Self::RdmaReadWithInvalidate(..) => CompletionKind::RdmaRead,
+            Self::CompareAndSwap { .. } | Self::MaskedCompareAndSwap { .. } => CompletionKind::CompareAndSwap,
+            Self::FetchAndAdd { .. } | Self::MaskedFetchAndAdd { .. } => CompletionKind::FetchAndAdd,
             Self::Flush { .. } => CompletionKind::Flush,
             Self::AtomicWrite { .. } => CompletionKind::AtomicWrite,
             Self::LocalInvalidate(_) => CompletionKind::LocalInvalidate,
@@ -159,11 +208,14 @@ impl Operation {
     }
 
     /// Whether a queue pair of this kind can do it: all that an opcode of its transport exists for, and local work
-    /// wherever a key could be of use to the peer.
+    /// wherever a key could be of use to the peer. RC stands for a connection over iWARP too; what only one of the two
+    /// transports has is for that to say.
     pub fn supported_by(&self, kind: QueuePairType) -> bool {
         match kind {
             QueuePairType::Rc => true,
-            QueuePairType::XrcInitiator => !matches!(self, Self::Flush { .. } | Self::AtomicWrite { .. }),
+            QueuePairType::XrcInitiator => {
+                !matches!(self, Self::Flush { .. } | Self::AtomicWrite { .. }) && !self.is_only_over_iwarp()
+            }
             QueuePairType::Uc => {
                 self.is_local()
                     || matches!(

@@ -63,6 +63,16 @@ pub enum PostError {
     NoSuchAddressHandle,
     /// The queue pair takes its receives from a shared receive queue.
     SharedReceiveQueue,
+    /// The queue pair is connected over iWARP, which has no such operation, or the peer does not know it.
+    NotOverIwarp {
+        /// The operation's name.
+        operation: &'static str,
+    },
+    /// The queue pair is connected over RoCE, which has no such operation.
+    OnlyOverIwarp {
+        /// The operation's name.
+        operation: &'static str,
+    },
 }
 
 impl core::fmt::Display for PostError {
@@ -117,6 +127,12 @@ impl core::fmt::Display for PostError {
             }
             Self::SharedReceiveQueue => {
                 f.write_str("the queue pair takes its receives from a shared receive queue; post them there")
+            }
+            Self::NotOverIwarp { operation } => {
+                write!(f, "this iWARP connection cannot do {operation}; a peer over RoCE can")
+            }
+            Self::OnlyOverIwarp { operation } => {
+                write!(f, "RoCE cannot do {operation}; a peer over iWARP can")
             }
         }
     }

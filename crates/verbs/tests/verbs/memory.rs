@@ -80,6 +80,48 @@ fn a_swap_replaces_whatever_it_finds() {
 }
 
 #[test]
+fn a_masked_swap_looks_at_some_bits_and_replaces_some() {
+    let memory = HeapMemory::new(8);
+    memory.write(0, &0x1122_3344_5566_7788_u64.to_ne_bytes()).unwrap();
+    let swap = |compare| Atomic64::MaskedCompareAndSwap {
+        compare,
+        compare_mask: 0xffff,
+        swap: 0xaaaa_bbbb_cccc_dddd,
+        swap_mask: 0xff00_0000_0000_00f0,
+    };
+    assert_eq!(memory.atomic64(0, swap(0x7789)), Ok(0x1122_3344_5566_7788), "another value: nothing happens");
+    assert_eq!(memory.atomic64(0, swap(0xffff_0000_0000_7788)), Ok(0x1122_3344_5566_7788));
+    assert_eq!(memory.atomic64(0, Atomic64::FetchAndAdd { add: 0 }), Ok(0xaa22_3344_5566_77d8));
+}
+
+#[test]
+fn a_masked_add_carries_within_each_number_only() {
+    let add = |value, add, boundary| Atomic64::MaskedFetchAndAdd { add, boundary }.apply(value);
+    assert_eq!(add(u64::MAX, 1, 0), 0, "one number");
+    assert_eq!(add(0xffff_ffff, 1, 1 << 31), 0, "the lower number wraps by itself");
+    assert_eq!(add(0x0101_ff80, 0x0001_0180, 0x8080_8080), 0x0102_0000);
+    // Bit by bit, as RFC 7306 5.1.1 describes it.
+    let slowly = |value: u64, add: u64, boundary: u64| {
+        let (mut sum, mut carry) = (0, 0);
+        for bit in 0..64 {
+            let here = (value >> bit & 1) + (add >> bit & 1) + carry;
+            sum |= (here & 1) << bit;
+            carry = if boundary >> bit & 1 == 1 { 0 } else { here >> 1 };
+        }
+        sum
+    };
+    let mut number = 1_u64;
+    let mut next = || {
+        number = number.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        number ^ number >> 29
+    };
+    for _ in 0..1000 {
+        let (value, other, boundary) = (next(), next(), next());
+        assert_eq!(add(value, other, boundary), slowly(value, other, boundary));
+    }
+}
+
+#[test]
 fn an_unaligned_atomic_is_a_fault() {
     for memory in memories() {
         let aligned = (0..8).filter(|&at| memory.atomic64(at, Atomic64::FetchAndAdd { add: 0 }).is_ok());

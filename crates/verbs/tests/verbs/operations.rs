@@ -9,13 +9,16 @@ use rdmalab_verbs::{
 use rdmalab_wire::{ImmDt, QKey, Qpn, RKey};
 
 /// All operations with: name, the queue pairs that can do it, and letters for `l`ocal, `a`tomic, `r`ead or atomic,
-/// with`o`ut elements, may be `i`nline.
+/// with`o`ut elements, may be `i`nline, only over i`w`arp.
 fn all() -> Vec<(Operation, &'static str, &'static str, &'static str, CompletionKind)> {
     let remote = RemoteAddress::default();
     let flush =
         Operation::Flush { remote, length: 0, placement: Placement::GLOBAL, selectivity: Selectivity::Range };
     let compare = Operation::CompareAndSwap { remote, compare: 0, swap: 0 };
     let add = Operation::FetchAndAdd { remote, add: 0 };
+    let masked_compare =
+        Operation::MaskedCompareAndSwap { remote, compare: 0, compare_mask: 0, swap: 0, swap_mask: 0 };
+    let masked_add = Operation::MaskedFetchAndAdd { remote, add: 0, boundary: 0 };
     let immediate = ImmDt::default();
     use CompletionKind as Kind;
     vec![
@@ -33,6 +36,15 @@ fn all() -> Vec<(Operation, &'static str, &'static str, &'static str, Completion
         (Operation::RdmaRead(remote), "RDMA_READ", "RC XRC_INI", "r", Kind::RdmaRead),
         (compare, "ATOMIC_CMP_AND_SWP", "RC XRC_INI", "ar", Kind::CompareAndSwap),
         (add, "ATOMIC_FETCH_AND_ADD", "RC XRC_INI", "ar", Kind::FetchAndAdd),
+        (
+            Operation::RdmaReadWithInvalidate(remote, RKey::new(1)),
+            "RDMA_READ_WITH_INV",
+            "RC",
+            "rw",
+            Kind::RdmaRead,
+        ),
+        (masked_compare, "MASKED_ATOMIC_CMP_AND_SWP", "RC", "arw", Kind::CompareAndSwap),
+        (masked_add, "MASKED_ATOMIC_FETCH_AND_ADD", "RC", "arw", Kind::FetchAndAdd),
         (flush, "FLUSH", "RC", "ro", Kind::Flush),
         (Operation::AtomicWrite { remote, value: [0; 8] }, "ATOMIC_WRITE", "RC", "ro", Kind::AtomicWrite),
         (Operation::LocalInvalidate(RKey::new(1)), "LOCAL_INV", "RC UC XRC_INI", "lo", Kind::LocalInvalidate),
@@ -57,6 +69,7 @@ fn each_operation_is_what_the_verbs_say() {
         assert_eq!(operation.is_read_or_atomic(), letters.contains('r'), "{name}");
         assert_eq!(operation.is_without_elements(), letters.contains('o'), "{name}");
         assert_eq!(operation.may_be_inline(), letters.contains('i'), "{name}");
+        assert_eq!(operation.is_only_over_iwarp(), letters.contains('w'), "{name}");
     }
 }
 

@@ -4,8 +4,8 @@
 //! and what is behind them waits.
 //! Rule: rc-window: No more packets are outstanding than PSNs can be told apart from duplicates.
 
-use rdmalab_verbs::PostError;
-use rdmalab_wire::PathMtu;
+use rdmalab_verbs::{Operation, PostError, RemoteAddress};
+use rdmalab_wire::{PathMtu, RKey};
 
 use crate::script::*;
 
@@ -117,4 +117,21 @@ fn more_elements_than_the_queue_was_made_for_are_refused() {
     let mut t = Script::new();
     let element = t.side.sge(0, 1);
     assert_eq!(t.try_post(send(0).in_elements(&[element; 5])), Err(PostError::TooManyElements { limit: 4 }));
+}
+
+#[test]
+fn what_only_iwarp_has_is_refused_by_name() {
+    let mut t = Script::new();
+    let remote = RemoteAddress::default();
+    for operation in [
+        Operation::RdmaReadWithInvalidate(remote, RKey::new(1)),
+        Operation::MaskedCompareAndSwap { remote, compare: 0, compare_mask: 0, swap: 0, swap_mask: 0 },
+        Operation::MaskedFetchAndAdd { remote, add: 0, boundary: 0 },
+    ] {
+        let mut work = send(8);
+        work.operation = operation;
+        let refused = t.try_post(work);
+        assert_eq!(refused, Err(PostError::OnlyOverIwarp { operation: operation.name() }));
+    }
+    t.expect_nothing();
 }

@@ -5,6 +5,7 @@
 //! one is said on a serial line ([`orders`]), where the guest can wait for it without looking again and again.
 //! QEMU only ever emulates the processor: where /dev/kvm exists a guest may still die in it.
 
+mod adapter;
 mod job;
 mod loss;
 mod orders;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use crate::Network;
 use crate::process::{Output, Process, wait_until};
 
+pub use adapter::Adapter;
 pub use job::{Job, Stuck};
 use orders::Orders;
 pub use state::GuestState;

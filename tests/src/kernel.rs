@@ -1,7 +1,8 @@
 //! The guest's kernel: the newest Linux 6.12 that apt offers, unpacked into the build directory, never installed.
 //!
-//! Debian builds rxe as a module of it. siw is switched off there; when a test needs it, this is where it will
-//! be built, out of the `linux-source` package, and appended to [`Kernel::modules`].
+//! Debian builds rxe as a module of it; siw is built here ([`siw`]) and loaded behind the others.
+
+mod siw;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,8 @@ const MODULES: &[&str] = &[
     "act_gact",
     "cls_u32",
     "8021q",
+    // For siw.
+    "libcrc32c",
 ];
 
 /// A kernel image and the modules that the guest loads.
@@ -42,23 +45,19 @@ impl Kernel {
     /// Finds the newest kernel, downloads and unpacks it below `cache` unless that was done before, and resolves
     /// what has to be loaded. `Err` is a reason to skip, in one line. `scratch` takes the logs.
     pub(crate) fn prepare(cache: &Path, scratch: &Path) -> Result<Self, String> {
-        let offered = newest_offered(scratch)?;
-        let root = match offered {
-            Some(package) => {
-                let root = cache.join(&package);
-                if !root.is_dir() {
-                    unpack(&package, &root, scratch)?;
-                }
-                root
-            }
+        let package = match newest_offered(scratch)? {
+            Some(package) => package,
             None => newest_unpacked(cache)
                 .ok_or("apt offers no linux-image-6.12.*-amd64 (has `apt-get update` been run?)")?,
         };
+        let root = cache.join(&package);
+        if !root.is_dir() {
+            unpack(&package, &root, scratch)?;
+        }
         let version = only_entry(&root.join("lib/modules"))?;
-        Ok(Self {
-            image: root.join("boot").join(format!("vmlinuz-{version}")),
-            modules: modules_to_load(&root, &version, scratch)?,
-        })
+        let mut modules = modules_to_load(&root, &version, scratch)?;
+        modules.push(siw::module(&root, &package, &version, scratch)?);
+        Ok(Self { image: root.join("boot").join(format!("vmlinuz-{version}")), modules })
     }
 }
 
@@ -81,10 +80,10 @@ fn newest_offered(scratch: &Path) -> Result<Option<String>, String> {
     Ok(names.filter(|name| version_of(name).is_some()).max_by_key(|name| version_of(name)).map(str::to_owned))
 }
 
-fn newest_unpacked(cache: &Path) -> Option<PathBuf> {
-    let name = |path: &PathBuf| path.file_name().and_then(|name| version_of(name.to_str()?));
-    let entries = fs::read_dir(cache).ok()?.filter_map(Result::ok).map(|entry| entry.path());
-    entries.filter(|path| name(path).is_some()).max_by_key(name)
+fn newest_unpacked(cache: &Path) -> Option<String> {
+    let entries = fs::read_dir(cache).ok()?.filter_map(Result::ok);
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| version_of(name).is_some()).max_by_key(|name| version_of(name))
 }
 
 /// Downloads and unpacks into a folder of our own, which gets its name only when it is whole.

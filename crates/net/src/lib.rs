@@ -5,6 +5,8 @@
 //!
 //! - [`Tap`] is an Ethernet device whose far side is this program.
 //! - [`DatagramSocket`] is a UDP socket whose IPv4 identifications are known.
+//! - [`begin_connect`] begins a TCP connection from an address of ours, [`has_ended`] tells whether its peer has gone.
+//! - [`TcpSockets`] are many TCP sockets that never block.
 //! - [`PacketSocket`] is an interface of the kernel's, used beside it.
 //! - [`kernel_addresses`] lists what the kernel answers for itself.
 //! - [`Poller`] waits for a device, for another thread's [`Waker`], or for a moment.
@@ -21,6 +23,8 @@ mod error;
 mod packet;
 mod poller;
 mod tap;
+mod tcp;
+mod tcp_sockets;
 mod udp;
 
 pub use addresses::kernel_addresses;
@@ -29,4 +33,6 @@ pub use error::NetError;
 pub use packet::{PacketLosses, PacketSocket};
 pub use poller::{Interest, Poller, Ready, Waker, use_precise_timers};
 pub use tap::{FRAME_CAPACITY, Tap};
+pub use tcp::{begin_connect, has_ended};
+pub use tcp_sockets::{AcceptedTcp, TcpEvent, TcpRead, TcpSockets};
 pub use udp::{ARRIVAL_MAX, Arrival, DatagramSocket, SEGMENTS_MAX, SEND_MAX};

@@ -23,6 +23,8 @@ pub enum Interest {
     Read,
     /// That it has a frame for us, or takes one again after a send would have blocked.
     ReadOrWrite,
+    /// That it takes something again, whatever it has for us.
+    Write,
 }
 
 /// Why a wait ended. Nothing set: the time was up.
@@ -110,6 +112,7 @@ impl Poller {
             Some((device, Interest::ReadOrWrite)) => {
                 [event, PollFd::from_borrowed_fd(device, PollFlags::IN | PollFlags::OUT)]
             }
+            Some((device, Interest::Write)) => [event, PollFd::from_borrowed_fd(device, PollFlags::OUT)],
             None => [event.clone(), event],
         };
         let count = if device.is_some() { 2 } else { 1 };

@@ -207,6 +207,36 @@ fn connections_may_be_made_by_rdma_cm() {
             let (_, client) = fine(&Options { managed: true, ..options(operation, measure, 100, 1000) });
             assert_eq!(iterations(&client[0]).1, 100, "{operation:?} {measure:?}");
         }
+        let send = options(Operation::Send, measure, 100, 1000);
+        let (server, client) = fine(&Options { managed: true, kind: QueuePairType::Ud, ..send });
+        assert_eq!(
+            (iterations(&server[0]).1, iterations(&client[0]).1),
+            (100, 100),
+            "datagrams, {measure:?}"
+        );
+    }
+}
+
+#[test]
+fn any_number_of_connections_is_made_by_rdma_cm() {
+    for queue_pairs in [2, 16, 300] {
+        for (kind, operation) in OPERATIONS
+            .map(|operation| (QueuePairType::Rc, operation))
+            .into_iter()
+            .chain([(QueuePairType::Ud, Operation::Send)])
+        {
+            let usual = options(operation, Measure::Bandwidth, 5, 1000);
+            for bidirectional in [false, true] {
+                let (server, client) =
+                    fine(&Options { managed: true, kind, queue_pairs, bidirectional, ..usual.clone() });
+                let expected = u64::from(queue_pairs) * 5;
+                assert_eq!(
+                    (iterations(&server[0]).1, iterations(&client[0]).1),
+                    (expected, expected),
+                    "{operation:?}"
+                );
+            }
+        }
     }
 }
 
@@ -254,6 +284,7 @@ fn wishes_that_cannot_be_had_are_refused_before_anything_is_said() {
     let wishes = [
         (Options { kind: QueuePairType::Ud, ..write.clone() }, "only send runs over UD"),
         (Options { kind: QueuePairType::Uc, ..read.clone() }, "only write and send run over UC"),
+        (Options { kind: QueuePairType::Uc, managed: true, ..write.clone() }, "no unreliable connections"),
         (Options { queue_pairs: 2, ..lat.clone() }, "one queue pair"),
         (Options { bidirectional: true, ..lat }, "no -b"),
         (Options { inline: 1, ..read }, "inline"),

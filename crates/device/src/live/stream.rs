@@ -23,7 +23,9 @@ impl Listener {
     pub(super) fn new(shared: &Arc<Shared>, port: u16) -> Result<Self, DeviceError> {
         Ok(Self(match shared.kernels_address() {
             None => ListenerOf::Emulated(emulated::Listener::new(shared, port)?),
-            Some(address) => ListenerOf::Kernel(kernel::Listener::new(SocketAddr::new(address, port))?),
+            Some(address) => {
+                ListenerOf::Kernel(kernel::Listener::new(shared, SocketAddr::new(address, port))?)
+            }
         }))
     }
 
@@ -57,7 +59,7 @@ impl Stream {
     ) -> Result<Self, DeviceError> {
         Ok(Self(match shared.kernels_address() {
             None => StreamOf::Emulated(emulated::Stream::connect(shared, peer, timeout)?),
-            Some(_) => StreamOf::Kernel(kernel::Stream::connect(peer, timeout)?),
+            Some(address) => StreamOf::Kernel(kernel::Stream::connect(shared, address, peer, timeout)?),
         }))
     }
 
@@ -66,6 +68,15 @@ impl Stream {
         match &mut self.0 {
             StreamOf::Emulated(stream) => stream.set_timeout(timeout),
             StreamOf::Kernel(stream) => stream.set_timeout(timeout),
+        }
+    }
+
+    /// Whether the peer will say no more, or the connection broke; what it said before may still wait to be read. A
+    /// peer's machine that has vanished is noticed after a time without an answer.
+    pub fn has_ended(&self) -> bool {
+        match &self.0 {
+            StreamOf::Emulated(stream) => stream.has_ended(),
+            StreamOf::Kernel(stream) => stream.has_ended(),
         }
     }
 

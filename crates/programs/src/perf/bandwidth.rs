@@ -43,15 +43,16 @@ pub(super) struct Measured {
     pub(super) received: Figures,
 }
 
-/// Runs the test. `tell` is told now and then how many messages are done.
+/// Runs the test. `is_over` says whether the peer has gone; `tell` is told now and then how many messages are done.
 pub(super) fn run(
     session: &Session,
     options: &Options,
     terms: &Terms,
     load: Load,
+    is_over: &dyn Fn() -> bool,
     tell: &mut dyn FnMut(u64),
 ) -> Result<Measured, PerfError> {
-    let mut flow = Flow::new(session, options, terms, load);
+    let mut flow = Flow::new(session, options, terms, load, is_over);
     let mut told = Instant::now();
     loop {
         flow.post()?;
@@ -101,10 +102,19 @@ struct Flow<'a> {
     last: u64,
     /// What is sent inline.
     inline: Option<Vec<u8>>,
+    /// Whether the peer has gone, and whether that was so already when we last looked.
+    is_over: &'a dyn Fn() -> bool,
+    was_over: bool,
 }
 
 impl<'a> Flow<'a> {
-    fn new(session: &'a Session, options: &'a Options, terms: &Terms, load: Load) -> Self {
+    fn new(
+        session: &'a Session,
+        options: &'a Options,
+        terms: &Terms,
+        load: Load,
+        is_over: &'a dyn Fn() -> bool,
+    ) -> Self {
         let ring = Ring::new(load.size, terms);
         let (messages, end, window) = match options.length {
             Length::Messages(messages) => (Some(messages), u64::MAX, None),
@@ -132,6 +142,8 @@ impl<'a> Flow<'a> {
             received: Tally::new(false, window),
             last: 0,
             inline,
+            is_over,
+            was_over: false,
         }
     }
 
@@ -200,6 +212,10 @@ impl<'a> Flow<'a> {
         let look = self.options.patience.map_or(LOOK, |patience| patience.min(LOOK));
         if let Some(completion) = self.session.completions.wait(Some(look))? {
             return self.handle(&completion);
+        }
+        // What it said before it went has come by the next look.
+        if std::mem::replace(&mut self.was_over, (self.is_over)()) && self.now() < self.end {
+            return Err(PerfError::Gone);
         }
         let silent = Duration::from_nanos(self.now() - self.last);
         match self.options.patience {

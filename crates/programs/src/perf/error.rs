@@ -84,6 +84,9 @@ pub enum PerfError {
         /// How long.
         patience: Duration,
     },
+    /// The peer left in the middle.
+    #[error("the peer has gone before the test was over; it may have said why")]
+    Gone,
     /// A request failed.
     #[error("queue pair {queue_pair}: {request} {number} failed with {status}")]
     Failed {

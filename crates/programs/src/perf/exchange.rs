@@ -29,11 +29,18 @@ const LARGEST: u32 = 1 << 20;
 /// A connection on which reading can be told when to give up. So long, at most, one read may wait.
 pub(super) trait Wait: Read + Write {
     fn set_patience(&mut self, patience: Option<Duration>);
+
+    /// Whether the peer has ended it, or it broke; something may still wait to be read.
+    fn is_over(&self) -> bool;
 }
 
 impl Wait for rdmalab_device::Stream {
     fn set_patience(&mut self, patience: Option<Duration>) {
         self.set_timeout(patience);
+    }
+
+    fn is_over(&self) -> bool {
+        self.has_ended()
     }
 }
 
@@ -72,6 +79,11 @@ impl<'a, S: Wait> Exchange<'a, S> {
     /// Where connections are made by rdma_cm, those of the test are made between two swaps without meaning.
     pub(super) fn pause(&mut self) -> Result<(), PerfError> {
         self.swap("the word that a connection follows", &[0; MANAGED_SIDE_LENGTH]).map(|_| ())
+    }
+
+    /// Whether the peer has gone. As long as data flows, nobody has anything to say, and stays.
+    pub(super) fn is_over(&self) -> bool {
+        self.stream.is_over()
     }
 
     /// The beginning: versions, the shape of memory, path MTUs.

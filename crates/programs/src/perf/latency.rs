@@ -4,6 +4,7 @@
 //! a round. A SEND is noticed by its completion, and the client begins. A WRITE is noticed by its last byte alone: it counts
 //! the rounds, from 1 for each size, and whoever waits looks at it again and again. There the *server* begins.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use rdmalab_device::{CompletionStatus, SendFlags, SendRequest};
@@ -32,13 +33,14 @@ pub(super) enum Measured {
     Pace(Pace),
 }
 
-/// Runs the test. `tell` is told now and then how many rounds are done.
+/// Runs the test. `is_over` says whether the peer has gone; `tell` is told now and then how many rounds are done.
 pub(super) fn run(
     session: &Session,
     options: &Options,
     terms: &Terms,
     role: Role,
     size: u32,
+    is_over: &dyn Fn() -> bool,
     tell: &mut dyn FnMut(u64),
 ) -> Result<Measured, PerfError> {
     let messages = if options.operation.is_read_or_atomic() { 1 } else { 2 };
@@ -62,6 +64,8 @@ pub(super) fn run(
         sent: 0,
         received: 0,
         is_last: false,
+        is_over,
+        was_over: Cell::new(false),
     };
     let mut stamps = Vec::with_capacity(if end.is_some() { 0 } else { rounds as usize });
     let (mut counted, mut told) = (0, Instant::now());
@@ -104,6 +108,9 @@ struct Game<'a> {
     received: u64,
     values: Values,
     is_last: bool,
+    /// Whether the peer has gone, and whether that was so already when we last looked.
+    is_over: &'a dyn Fn() -> bool,
+    was_over: Cell<bool>,
 }
 
 impl Game<'_> {
@@ -204,6 +211,10 @@ impl Game<'_> {
         let waited = since.elapsed();
         if self.end.is_some_and(|end| self.start.elapsed() >= end) && waited >= QUIET {
             return Ok(false);
+        }
+        // What it said before it went has come by the next look.
+        if self.was_over.replace((self.is_over)()) && self.end.is_none_or(|end| self.start.elapsed() < end) {
+            return Err(PerfError::Gone);
         }
         match self.options.patience {
             Some(patience) if waited >= patience => {

@@ -9,17 +9,19 @@ use std::net::IpAddr;
 
 use rdmalab_device::{
     Access, AddressHandle, Attributes, Capabilities, CompletionQueue, Device, Identifier, MemoryRegion, Path,
-    ProtectionDomain, Psn, QKey, QueuePair, QueuePairOptions, QueuePairType, RemoteAddress, Sge, State,
-    Target,
+    PortSpace, ProtectionDomain, Psn, QKey, QueuePair, QueuePairOptions, QueuePairType, RemoteAddress, Sge,
+    State, Target,
 };
 
 use super::error::PerfError;
 use super::exchange::{Side, Terms};
-use super::managed::Manager;
+use super::managed::{Made, Manager, Wish};
 use super::options::{Operation, Options};
 
 /// The queue key of the programs' datagrams.
 const QUEUE_KEY: QKey = QKey::new(0x1111_1111);
+/// The one of all datagram services of rdma_cm.
+const MANAGED_QUEUE_KEY: QKey = QKey::new(0x0123_4567);
 /// Bytes in front of a received datagram.
 pub(super) const HEADER_AREA: u32 = 40;
 /// More memory than this is not registered for one test.
@@ -97,17 +99,24 @@ impl Session {
             .saturating_mul(options.queue_pairs);
         let completions = device.completion_queue(entries)?;
         let (mut queue_pairs, mut identifiers) = (Vec::with_capacity(count), Vec::new());
-        for _ in 0..count {
-            let usual = QueuePairOptions::new(options.kind, &completions);
-            if let Some(manager) = manager {
-                let wished = QueuePairOptions { capabilities, ..usual };
-                let made = manager.connect(&domain, &wished, options.outstanding(), |_| Ok(()))?;
-                identifiers.push(made.0);
-                queue_pairs.push(made.1);
-                continue;
+        let wished = QueuePairOptions { capabilities, ..QueuePairOptions::new(options.kind, &completions) };
+        let is_datagram = options.kind == QueuePairType::Ud;
+        if let Some(manager) = manager {
+            let made = manager.connect(&Wish {
+                space: if is_datagram { PortSpace::Udp } else { PortSpace::Tcp },
+                count,
+                domain: &domain,
+                options: &wished,
+                reads: options.outstanding(),
+                prepare: &|_| Ok(()),
+            })?;
+            for Made { identifier, queue_pair } in made {
+                identifiers.push(identifier);
+                queue_pairs.push(queue_pair);
             }
-            let queue_pair = domain.queue_pair_with(&QueuePairOptions { capabilities, ..usual })?;
-            let is_datagram = options.kind == QueuePairType::Ud;
+        }
+        while queue_pairs.len() < count {
+            let queue_pair = domain.queue_pair_with(&wished)?;
             queue_pair.modify(&Attributes {
                 state: Some(State::Init),
                 partition_index: Some(0),
@@ -168,10 +177,7 @@ impl Session {
             if self.local.is_ipv4() != peer.gid.is_ipv4() {
                 return Err(PerfError::Families { local: self.local, peer: peer.gid });
             }
-            if !self.identifiers.is_empty() {
-                // It is connected.
-                continue;
-            }
+            let is_managed = !self.identifiers.is_empty();
             let path = Path {
                 traffic_class: options.traffic_class,
                 hop_limit: options.hop_limit,
@@ -181,6 +187,10 @@ impl Session {
             let connected = options.kind != QueuePairType::Ud;
             if !connected {
                 self.ways.push(self.domain.address_handle(path)?);
+            }
+            if is_managed {
+                // It is connected, or sends already.
+                continue;
             }
             queue_pair.modify(&Attributes {
                 state: Some(State::Rtr),
@@ -238,7 +248,10 @@ impl Session {
     /// Whom a queue pair's requests are for.
     pub(super) fn target(&self, queue_pair: usize) -> Target {
         match self.ways.get(queue_pair) {
-            Some(way) => way.target(self.remote[queue_pair].queue_pair, QUEUE_KEY),
+            Some(way) => {
+                let key = if self.identifiers.is_empty() { QUEUE_KEY } else { MANAGED_QUEUE_KEY };
+                way.target(self.remote[queue_pair].queue_pair, key)
+            }
             None => Target::Connected,
         }
     }

@@ -123,7 +123,8 @@ impl<'a, S: Wait> Stages<'a, S> {
         let load = Load { size, sends, receives };
         let tell = &mut self.tell;
         let mut progress = |done| tell(Step::Progress { size, done });
-        bandwidth::run(self.session, self.options, &self.terms, load, &mut progress)
+        let is_over = || self.exchange.is_over();
+        bandwidth::run(self.session, self.options, &self.terms, load, &is_over, &mut progress)
     }
 
     fn row(&mut self, figures: Figures) {
@@ -138,7 +139,9 @@ impl<'a, S: Wait> Stages<'a, S> {
     fn latency(&mut self, size: u32) -> Result<(), PerfError> {
         let tell = &mut self.tell;
         let mut progress = |done| tell(Step::Progress { size, done });
-        let measured = latency::run(self.session, self.options, &self.terms, self.role, size, &mut progress)?;
+        let is_over = || self.exchange.is_over();
+        let measured =
+            latency::run(self.session, self.options, &self.terms, self.role, size, &is_over, &mut progress)?;
         match measured {
             Measured::Each(latencies) => {
                 (self.tell)(Step::Each(&latencies));

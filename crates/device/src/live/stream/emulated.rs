@@ -71,6 +71,12 @@ impl Stream {
         self.shared.lock().node.host()?.stream_ends(self.id)
     }
 
+    pub(super) fn has_ended(&self) -> bool {
+        let mut inner = self.shared.lock();
+        let state = inner.node.host().and_then(|host| host.stream_state(self.id));
+        matches!(state, None | Some(StreamState::PeerFinished | StreamState::Closed(_)))
+    }
+
     /// Waits until an action on the host has an outcome.
     fn until<T>(&self, mut act: impl FnMut(&mut Host) -> Option<Result<T, StreamError>>) -> io::Result<T> {
         let outcome = self.shared.wait_for_host(self.timeout, |host| act(host)).map_err(io::Error::other)?;

@@ -1,39 +1,72 @@
 //! The kernel's TCP, for devices that use the kernel's IP.
+//!
+//! The kernel does not know when the device stops. So whoever waits here looks for that now and then.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rdmalab_net::{Interest, Poller};
+use rdmalab_net::{Interest, Poller, begin_connect, has_ended};
 
+use crate::live::Shared;
 use crate::live::error::DeviceError;
 
 /// How long to wait for a connection if nothing else is said, as Linux does.
 const PATIENCE: Duration = Duration::from_secs(130);
+/// How often to look whether the device has stopped.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Waits until `of` is ready. Whether it is, the time not being up.
+fn wait(
+    shared: &Shared,
+    of: &impl AsFd,
+    interest: Interest,
+    end: Option<Instant>,
+) -> Result<bool, DeviceError> {
+    let mut poller = Poller::new()?;
+    loop {
+        if shared.lock().stop {
+            return Err(DeviceError::Stopped);
+        }
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        let ready = poller.wait(of, interest, Some(left.map_or(LOOK, |left| left.min(LOOK))))?;
+        // One that broke is ready, too: the next call tells how.
+        let is_ready = ready.readable || ready.writable;
+        if is_ready || left.is_some_and(|left| left.is_zero()) {
+            return Ok(is_ready);
+        }
+    }
+}
+
+fn end_of(timeout: Option<Duration>) -> Option<Instant> {
+    timeout.and_then(|timeout| Instant::now().checked_add(timeout))
+}
 
 pub(super) struct Listener {
+    shared: Arc<Shared>,
     listener: TcpListener,
 }
 
 impl Listener {
-    pub(super) fn new(at: SocketAddr) -> Result<Self, DeviceError> {
+    pub(super) fn new(shared: &Arc<Shared>, at: SocketAddr) -> Result<Self, DeviceError> {
         let listener = TcpListener::bind(at).and_then(|listener| {
             listener.set_nonblocking(true)?;
             Ok(listener)
         });
-        Ok(Self { listener: listener.map_err(|source| DeviceError::tcp("listen on", at, source))? })
+        let listener = listener.map_err(|source| DeviceError::tcp("listen on", at, source))?;
+        Ok(Self { shared: Arc::clone(shared), listener })
     }
 
     pub(super) fn accept(&self, timeout: Option<Duration>) -> Result<Option<Stream>, DeviceError> {
-        let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let mut poller = Poller::new()?;
+        let end = end_of(timeout);
         loop {
             match self.listener.accept() {
                 Ok((stream, peer)) => {
-                    stream
-                        .set_nonblocking(false)
-                        .map_err(|source| DeviceError::tcp("accept", peer, source))?;
-                    return Ok(Some(Stream { stream }));
+                    return Stream::new(&self.shared, stream)
+                        .map(Some)
+                        .map_err(|source| DeviceError::tcp("accept", peer, source));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 // The peer has gone again, or a signal came.
@@ -47,32 +80,51 @@ impl Listener {
                     return Err(DeviceError::tcp("accept on", at, source));
                 }
             }
-            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-            if left.is_some_and(|left| left.is_zero()) {
+            if !wait(&self.shared, &self.listener, Interest::Read, end)? {
                 return Ok(None);
             }
-            poller.wait(&self.listener, Interest::Read, left)?;
         }
     }
 }
 
+/// A stream that does not block: what would is waited for.
 pub(super) struct Stream {
+    shared: Arc<Shared>,
     stream: TcpStream,
+    timeout: Option<Duration>,
 }
 
 impl Stream {
-    /// The kernel chooses our address, which for a peer on the same machine may be another than the device's.
-    pub(super) fn connect(peer: SocketAddr, timeout: Option<Duration>) -> Result<Self, DeviceError> {
-        let stream = TcpStream::connect_timeout(&peer, timeout.unwrap_or(PATIENCE))
-            .map_err(|source| DeviceError::tcp("connect to", peer, source))?;
-        Ok(Self { stream })
+    fn new(shared: &Arc<Shared>, stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self { shared: Arc::clone(shared), stream, timeout: None })
+    }
+
+    /// From the device's own address, so that the peer can tell us from others on this machine.
+    pub(super) fn connect(
+        shared: &Arc<Shared>,
+        source: IpAddr,
+        peer: SocketAddr,
+        timeout: Option<Duration>,
+    ) -> Result<Self, DeviceError> {
+        let failed = |error| DeviceError::tcp("connect to", peer, error);
+        let stream = begin_connect(source, peer).map_err(failed)?;
+        let end = end_of(Some(timeout.unwrap_or(PATIENCE)));
+        if !wait(shared, &stream, Interest::Write, end)? {
+            return Err(failed(io::ErrorKind::TimedOut.into()));
+        }
+        match stream.take_error() {
+            Ok(None) => Self::new(shared, stream).map_err(failed),
+            Ok(Some(error)) | Err(error) => Err(failed(error)),
+        }
     }
 
     pub(super) fn set_timeout(&mut self, timeout: Option<Duration>) {
-        let timeout = timeout.map(|timeout| timeout.max(Duration::from_millis(1)));
-        // They only fail for a timeout of zero.
-        let _ = self.stream.set_read_timeout(timeout);
-        let _ = self.stream.set_write_timeout(timeout);
+        self.timeout = timeout;
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        has_ended(&self.stream)
     }
 
     pub(super) fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
@@ -80,15 +132,27 @@ impl Stream {
     }
 
     pub(super) fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.stream.read(out).map_err(timed_out)
+        self.until(Interest::Read, |mut stream| stream.read(out))
     }
 
     pub(super) fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        self.stream.write(data).map_err(timed_out)
+        self.until(Interest::Write, |mut stream| stream.write(data))
     }
-}
 
-/// Linux says "would block" where time is up.
-fn timed_out(error: io::Error) -> io::Error {
-    if error.kind() == io::ErrorKind::WouldBlock { io::ErrorKind::TimedOut.into() } else { error }
+    fn until(
+        &self,
+        interest: Interest,
+        mut act: impl FnMut(&TcpStream) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let end = end_of(self.timeout);
+        loop {
+            match act(&self.stream) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                outcome => return outcome,
+            }
+            if !wait(&self.shared, &self.stream, interest, end).map_err(io::Error::other)? {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+    }
 }

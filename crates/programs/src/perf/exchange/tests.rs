@@ -51,6 +51,10 @@ impl Write for Script {
 
 impl Wait for Script {
     fn set_patience(&mut self, _: Option<Duration>) {}
+
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
 const VERSION: &[u8] = b"6.06\0\0\0\0\0\0\0\0\0\0\0\0";

@@ -86,7 +86,21 @@ impl Poller {
         interest: Interest,
         timeout: Option<Duration>,
     ) -> Result<Ready, NetError> {
-        self.wait_for(Some((device.as_fd(), interest)), timeout)
+        self.wait_for(Some((device.as_fd(), interest)), None, timeout)
+    }
+
+    /// As [`wait`](Self::wait), and ends when `beside` is readable, too, of which [`Ready`] says nothing.
+    ///
+    /// # Errors
+    /// [`NetError::System`].
+    pub fn wait_beside(
+        &mut self,
+        device: &impl AsFd,
+        interest: Interest,
+        beside: &impl AsFd,
+        timeout: Option<Duration>,
+    ) -> Result<Ready, NetError> {
+        self.wait_for(Some((device.as_fd(), interest)), Some(beside.as_fd()), timeout)
     }
 
     /// Waits until a [`Waker`] is used or `timeout` has passed.
@@ -94,12 +108,13 @@ impl Poller {
     /// # Errors
     /// [`NetError::System`].
     pub fn wait_for_wake(&mut self, timeout: Option<Duration>) -> Result<Ready, NetError> {
-        self.wait_for(None, timeout)
+        self.wait_for(None, None, timeout)
     }
 
     fn wait_for(
         &mut self,
         device: Option<(BorrowedFd<'_>, Interest)>,
+        beside: Option<BorrowedFd<'_>>,
         timeout: Option<Duration>,
     ) -> Result<Ready, NetError> {
         // A moment beyond u64 nanoseconds is "for ever".
@@ -107,15 +122,16 @@ impl Poller {
             .and_then(|timeout| u64::try_from(timeout.as_nanos()).ok())
             .and_then(|timeout| MonotonicClock::now().checked_add(timeout));
         let event = PollFd::new(&self.signal.event, PollFlags::IN);
-        let mut descriptors = match device {
-            Some((device, Interest::Read)) => [event, PollFd::from_borrowed_fd(device, PollFlags::IN)],
-            Some((device, Interest::ReadOrWrite)) => {
-                [event, PollFd::from_borrowed_fd(device, PollFlags::IN | PollFlags::OUT)]
-            }
-            Some((device, Interest::Write)) => [event, PollFd::from_borrowed_fd(device, PollFlags::OUT)],
-            None => [event.clone(), event],
+        let watch = |device, flags| PollFd::from_borrowed_fd(device, flags);
+        let first = match device {
+            Some((device, Interest::Read)) => watch(device, PollFlags::IN),
+            Some((device, Interest::ReadOrWrite)) => watch(device, PollFlags::IN | PollFlags::OUT),
+            Some((device, Interest::Write)) => watch(device, PollFlags::OUT),
+            None => event.clone(),
         };
-        let count = if device.is_some() { 2 } else { 1 };
+        let second = beside.map_or(event.clone(), |beside| watch(beside, PollFlags::IN));
+        let mut descriptors = [event, first, second];
+        let count = 1 + usize::from(device.is_some()) + usize::from(beside.is_some());
         let mut left = deadline.and(timeout);
         loop {
             let limit = left.map(timespec);
@@ -133,7 +149,7 @@ impl Poller {
             self.signal.lower().map_err(|error| failed("read an event descriptor", error))?;
             ready.woken = true;
         }
-        if count == 2 {
+        if device.is_some() {
             let events = descriptors[1].revents();
             let broken = PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL;
             ready.readable = events.intersects(PollFlags::IN | broken);
@@ -242,6 +258,21 @@ mod tests {
         poller.waker().wake();
         let ready = poller.wait(&device, Interest::Read, FOR_EVER).unwrap();
         assert_eq!(ready, Ready { readable: true, writable: false, woken: true });
+    }
+
+    #[test]
+    fn a_second_device_ends_the_wait_and_is_not_taken_for_the_first() {
+        let mut poller = Poller::new().unwrap();
+        let new = || eventfd(0, EventfdFlags::NONBLOCK).unwrap();
+        let (device, beside) = (new(), new());
+        let mut wait = |limit| poller.wait_beside(&device, Interest::Read, &beside, limit).unwrap();
+        assert_eq!(wait(Some(Duration::ZERO)), Ready::default());
+        rustix::io::write(&beside, &1u64.to_ne_bytes()).unwrap();
+        let begun = MonotonicClock::now();
+        assert_eq!(wait(FOR_EVER), Ready::default());
+        assert!(MonotonicClock::now() - begun < 30_000_000_000, "it waited for the first");
+        rustix::io::write(&device, &1u64.to_ne_bytes()).unwrap();
+        assert!(wait(FOR_EVER).readable);
     }
 
     #[test]

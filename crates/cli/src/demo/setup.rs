@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rdmalab_device::Network;
+use rdmalab_device::{Network, Port};
 use rdmalab_roce::QueuePairConfig;
 use rdmalab_sim::{End, PerEnd};
 use rdmalab_verbs::{
@@ -133,7 +133,10 @@ fn connect(
     for (from, to) in [(State::Reset, State::Init), (State::Init, State::Rtr), (State::Rtr, State::Rts)] {
         let required = transition(kind, from, to).map_or(AttributeSet::empty(), |row| row.required);
         let attributes = only(&values, required, to);
-        adapter.port.modify(our_queue_pair, &attributes).map_err(unexpected)?;
+        // Past the port, which would have neighbours looked for by both sides now: the ladder shows the question where it is
+        // first needed.
+        let Port { endpoint, context, .. } = &mut adapter.port;
+        endpoint.modify(context, our_queue_pair, &attributes).map_err(unexpected)?;
     }
     Ok(())
 }

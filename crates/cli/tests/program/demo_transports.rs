@@ -204,9 +204,9 @@ fn marks_are_answered_by_notifications_that_slow_a_flow_down() {
     assert_eq!(free.1, 0);
     assert!(slowed.1 > 0 && slowed.2 == slowed.1, "{slowed:?}");
     assert!(slowed.0 > 2.0 * free.0, "{slowed:?} {free:?}");
-    // A million bytes at 1 Gbit/s take 8 ms.
+    // A million bytes at 1 Gbit/s take 8 ms, less what a flow may begin with at once.
     let fixed = time("--congestion fixed=1");
-    assert!((8000.0..9000.0).contains(&fixed.0), "{fixed:?}");
+    assert!((7500.0..9000.0).contains(&fixed.0), "{fixed:?}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! A network namespace with a bridge, a TAP for each guest and one for a program of ours.
+//! A network namespace with a bridge, a TAP for each guest and two for programs of ours; beside the bridge, a veth pair for
+//! two of them.
 //!
 //! Nothing in it is connected to this machine's other networks. The namespace goes with its last owner, and with
 //! it everything in it; one whose test was killed before it could is removed by the next test.
@@ -34,6 +35,10 @@ struct Namespace {
 impl Network {
     /// The TAP that a program of ours attaches to by its name. It stays when the program ends.
     pub const TAP: &str = "rd-lab0";
+    /// The TAP of another program of ours.
+    pub const SECOND_TAP: &str = "rd-lab1";
+    /// Two interfaces with a cable between them, and no addresses.
+    pub const VETH: [&str; 2] = ["rd-veth0", "rd-veth1"];
 
     /// Makes the namespace, its bridge and the program's TAP. A panic says what failed.
     #[track_caller]
@@ -50,6 +55,13 @@ impl Network {
         network.ip_inside(&bridge);
         network.ip_inside(&["link", "set", "bridge", "up"]);
         network.add_tap(Self::TAP);
+        network.add_tap(Self::SECOND_TAP);
+        let [one, other] = Self::VETH;
+        network
+            .ip_inside(&["link", "add", one, "mtu", MTU, "type", "veth", "peer", "name", other, "mtu", MTU]);
+        for end in Self::VETH {
+            network.ip_inside(&["link", "set", end, "up"]);
+        }
         network
     }
 
@@ -68,6 +80,12 @@ impl Network {
     pub fn add_tap(&self, name: &str) {
         self.ip_inside(&["tuntap", "add", "dev", name, "mode", "tap"]);
         self.ip_inside(&["link", "set", "dev", name, "mtu", MTU, "master", "bridge", "up"]);
+    }
+
+    /// Sets the MTU of an interface.
+    #[track_caller]
+    pub fn set_mtu(&self, interface: &str, mtu: u16) {
+        self.ip_inside(&["link", "set", "dev", interface, "mtu", &mtu.to_string()]);
     }
 
     /// A command that runs `program` inside the namespace and dies with the thread that starts it, so that it

@@ -36,9 +36,10 @@ impl Output {
         format!("--- standard output\n{stdout}\n--- standard error\n{stderr}")
     }
 
-    /// The number that follows `label` at the start of a line of standard output.
+    /// The number that follows `label` at the start of a line of standard output, or else of standard error.
     pub fn number_after(&self, label: &str) -> Option<u64> {
-        let rest = self.stdout.lines().find_map(|line| line.trim().strip_prefix(label))?;
+        let mut lines = self.stdout.lines().chain(self.stderr.lines());
+        let rest = lines.find_map(|line| line.trim().strip_prefix(label))?;
         rest.split_whitespace().next()?.parse().ok()
     }
 
@@ -93,6 +94,11 @@ impl Process {
                 Err(format!("{} did not end within {limit:?}, {}", self.name, self.output(None)))
             }
         }
+    }
+
+    /// What it has said, if it ends within `limit`.
+    pub fn within(&mut self, limit: Duration) -> Option<Output> {
+        self.exit_within(limit).map(|status| self.output(status))
     }
 
     /// Waits for the end; a program that has not come to it within `limit` is asked to, and then killed.

@@ -14,6 +14,12 @@ pub fn program(lab: &Lab) -> PathBuf {
     build(lab, "rdmalab", "rdmalab").unwrap_or_else(|error| panic!("cannot build rdmalab: {error}"))
 }
 
+/// The program `verbs-end`, likewise.
+#[track_caller]
+pub fn verbs_end(lab: &Lab) -> PathBuf {
+    build(lab, "rdmalab-tests", "verbs-end").unwrap_or_else(|error| panic!("cannot build verbs-end: {error}"))
+}
+
 fn build(lab: &Lab, package: &str, program: &str) -> Result<PathBuf, String> {
     let build = build_directory()?;
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

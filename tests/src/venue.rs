@@ -3,10 +3,18 @@
 //! A test gets the [`Place`] as another one left it: with a guest that runs and loses nothing. One that fails, or says that
 //! it has [used the guest up](Place::use_up), leaves none, and the next test gets a fresh one.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::{Guest, GuestConfig, Lab, Network, program};
+
+/// For what the guest is told in between.
+const LIMIT: Duration = Duration::from_secs(60);
+
+const fn v6(number: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0xfd00, 9, 0, 0, 0, 0, 0, number)
+}
 
 /// Where tests take place, one behind the other.
 #[derive(Debug)]
@@ -33,6 +41,11 @@ impl Venue {
     /// A venue, with nothing in it yet. `None` where live tests cannot run, which [`Lab::ready`] has told.
     pub fn open(name: &str) -> Option<Self> {
         Some(Self { lab: Lab::ready(name)?, program: None, place: None })
+    }
+
+    /// Keeps all captures and logs, as after a failed test.
+    pub fn keep(&self) {
+        self.lab.keep();
     }
 
     /// Lets one test take place.
@@ -67,6 +80,14 @@ impl Place {
     pub const GUEST: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
     /// The address that programs of ours take.
     pub const OURS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
+    /// The address of another program of ours.
+    pub const OTHER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 3);
+    /// The guest's IPv6 address, once it has [one](Self::give_v6).
+    pub const GUEST_V6: Ipv6Addr = v6(1);
+    /// The IPv6 address that programs of ours take.
+    pub const OURS_V6: Ipv6Addr = v6(2);
+    /// The IPv6 address of another program of ours.
+    pub const OTHER_V6: Ipv6Addr = v6(3);
 
     #[track_caller]
     fn new(lab: &Lab, program: &Path) -> Self {
@@ -84,6 +105,26 @@ impl Place {
     #[track_caller]
     pub fn renew(&mut self) {
         *self = Self::new(&self.lab, &self.program);
+    }
+
+    /// Gives the guest its IPv6 address, and waits until its RDMA device has it, behind that of IPv4.
+    #[track_caller]
+    pub fn give_v6(&self) {
+        let (address, gids) =
+            (Self::GUEST_V6, format!("/sys/class/infiniband/{}/ports/1/gids", Guest::DEVICE));
+        let line = format!(
+            "ip address add {address}/64 dev eth0 nodad 2>/dev/null\n\
+             for _ in $(seq 100); do grep -q '^fd00' {gids}/2 && exit 0; sleep 0.1; done; exit 1"
+        );
+        self.guest.run(&line, LIMIT).expect_success("giving the guest an IPv6 address");
+    }
+
+    /// Sets the MTU of the guest's interface and of our TAP, of which that of their RDMA devices follows.
+    #[track_caller]
+    pub fn set_mtu(&self, mtu: u16) {
+        let line = format!("ip link set eth0 mtu {mtu}");
+        self.guest.run(&line, LIMIT).expect_success("setting the guest's MTU");
+        self.network.set_mtu(Network::TAP, mtu);
     }
 
     /// The guest is no use any more.

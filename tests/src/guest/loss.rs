@@ -1,4 +1,4 @@
-//! Loss on what the guest sends, of RoCE packets only: address resolution and TCP are spared.
+//! Loss, and what else netem does, on what the guest sends, of RoCE packets only: address resolution and TCP are spared.
 //!
 //! netem drops before the TAP sees the packet, so a capture there does not hold what was lost.
 
@@ -12,18 +12,24 @@ impl Guest {
     /// Loses `percent` of the RoCE packets that the guest sends from now on. The count of drops begins at zero.
     #[track_caller]
     pub fn netem_roce_loss(&self, percent: u32) {
+        self.netem_roce(&format!("loss {percent}%"));
+    }
+
+    /// Has netem do to the RoCE packets that the guest sends from now on what it is told in `words`.
+    #[track_caller]
+    pub fn netem_roce(&self, words: &str) {
         // Three ordinary bands and a fourth that only the filters lead to. The kernel's netem cannot be seeded
         // by Debian 12's tc, so which packets are lost differs from run to run.
         let commands = format!(
             "tc qdisc del dev eth0 root 2>/dev/null; set -e\n\
              tc qdisc add dev eth0 root handle 1: prio bands 4 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1\n\
-             tc qdisc add dev eth0 parent 1:4 handle 40: netem limit 100000 loss {percent}%\n\
+             tc qdisc add dev eth0 parent 1:4 handle 40: netem limit 100000 {words}\n\
              tc filter add dev eth0 parent 1: protocol ip prio 1 u32 \
              match ip protocol 17 0xff match ip dport 4791 0xffff flowid 1:4\n\
              tc filter add dev eth0 parent 1: protocol ipv6 prio 2 u32 \
              match ip6 protocol 17 0xff match ip6 dport 4791 0xffff flowid 1:4\n"
         );
-        self.run(&commands, LIMIT).expect_success("setting up loss in the guest");
+        self.run(&commands, LIMIT).expect_success("setting up netem in the guest");
     }
 
     /// How many packets the loss has taken since it was set up.
@@ -31,6 +37,13 @@ impl Guest {
     pub fn netem_dropped(&self) -> u64 {
         let said = self.run("tc -s qdisc show dev eth0", LIMIT).expect_success("tc");
         dropped(&said.stdout).unwrap_or_else(|| panic!("no netem in: {}", said.stdout))
+    }
+
+    /// How many packets it has let through, late and twice as it may be.
+    #[track_caller]
+    pub fn netem_passed(&self) -> u64 {
+        let said = self.run("tc -s qdisc show dev eth0", LIMIT).expect_success("tc");
+        passed(&said.stdout).unwrap_or_else(|| panic!("no netem in: {}", said.stdout))
     }
 
     /// Takes the loss away.
@@ -48,6 +61,13 @@ fn dropped(text: &str) -> Option<u64> {
     count.trim().parse().ok()
 }
 
+/// The count of packets that `tc -s qdisc` gives for netem.
+fn passed(text: &str) -> Option<u64> {
+    let netem = &text[text.find("qdisc netem")?..];
+    let (before, _) = netem.split_once(" pkt (dropped")?;
+    before.rsplit(' ').next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +79,7 @@ mod tests {
                     qdisc netem 40: parent 1:4 limit 100000 loss 5%\n\
                      Sent 5 bytes 1 pkt (dropped 42, overlimits 0 requeues 0)\n";
         assert_eq!(dropped(text), Some(42));
+        assert_eq!(passed(text), Some(1));
         assert_eq!(dropped("qdisc noqueue 0: root"), None);
     }
 }

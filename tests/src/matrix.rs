@@ -1,0 +1,20 @@
+//! The matrix: every program of the field with us, in both roles, by every value of each dimension.
+//!
+//! [`cells`] is all of it, as data. A [`Cell`] knows its command lines, [`Group`]s of cells are played in a [`Place`] one
+//! behind the other, with one capture each, and a [`Report`] is the table of it all. The example `matrix` plays everything,
+//! the live tests what is marked as [daily](Cell::daily).
+
+mod cell;
+mod cells;
+mod commands;
+mod fault;
+mod game;
+mod group;
+mod report;
+mod results;
+
+pub use cell::{Cell, Family, Peer, Program, Role};
+pub use cells::cells;
+pub use fault::Fault;
+pub use group::{Group, Played, Setting};
+pub use report::{Report, Versions};

@@ -1,0 +1,228 @@
+//! The command lines of a cell: of who is called, and of who calls.
+
+use super::{Cell, Family, Peer, Program, Role};
+use crate::{Guest, Network, Place};
+
+/// Our GIDs and the guest's: link-local, IPv4, IPv6.
+const GIDS: [(Family, u32); 2] = [(Family::V4, Guest::GID), (Family::V6, 2)];
+
+/// For how many seconds one of ours lets its peer be silent.
+const PATIENCE: u32 = 30;
+
+/// In which VLAN cells are played that are played in one.
+const VLAN: u16 = 7;
+
+/// Who runs a command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// `rdmalab`.
+    Ours,
+    /// `verbs-end`, our end of a conversation.
+    OurEnd,
+    /// Bash in the guest.
+    Linux,
+}
+
+/// How to know that a server listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ready {
+    /// It says so, with this word.
+    Says(&'static str),
+    /// Something in the guest listens on this TCP port.
+    Tcp(u16),
+    /// Something in the guest listens by rdma_cm.
+    RdmaCm,
+}
+
+/// One side of a game.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Side {
+    pub(super) by: By,
+    pub(super) line: String,
+    /// Whether it ends when the game does; otherwise it has to be told.
+    pub(super) ends: bool,
+}
+
+/// Both sides of a game.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Commands {
+    pub(super) server: Side,
+    pub(super) ready: Ready,
+    pub(super) client: Side,
+}
+
+/// One of the two places where programs of ours are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// The only one, if the peer is Linux; the server, if it is another one of ours.
+    First,
+    Second,
+}
+
+impl Cell {
+    /// What is run, with `port` for whatever needs one.
+    pub(super) fn commands(&self, port: u16) -> Commands {
+        let is_ours_called = self.peer != Peer::Linux || self.role == Role::Client;
+        if self.program == Program::Verbs {
+            return self.conversation(port);
+        }
+        let (server, client) = match (is_ours_called, self.peer) {
+            (true, Peer::Linux) => (self.ours(At::First, port, None), self.linux(port, Some(self.of_ours()))),
+            (true, _) => {
+                let called = Some(self.of_ours());
+                (self.ours(At::First, port, None), self.ours(At::Second, port, called))
+            }
+            (false, _) => (self.linux(port, None), self.ours(At::First, port, Some(self.of_linux()))),
+        };
+        let ready = match (is_ours_called, self.program) {
+            (true, Program::Perf(..)) => Ready::Says("Waiting"),
+            (true, _) => Ready::Says("listening"),
+            (false, Program::Rping | Program::Called(_)) => Ready::RdmaCm,
+            (false, Program::Perf(..)) if self.has("-R") => Ready::RdmaCm,
+            (false, _) => Ready::Tcp(port),
+        };
+        Commands { server, ready, client }
+    }
+
+    /// The index of the GID on both sides.
+    fn gid(&self) -> u32 {
+        GIDS.iter().find(|(family, _)| *family == self.family).map_or(Guest::GID, |(_, index)| *index)
+    }
+
+    fn of_ours(&self) -> String {
+        match self.family {
+            Family::V4 => Place::OURS.to_string(),
+            Family::V6 => Place::OURS_V6.to_string(),
+        }
+    }
+
+    /// At which address we call Linux.
+    fn of_linux(&self) -> String {
+        // What is agreed on by TCP is agreed on over IPv4: the real servers of pingpong listen there only.
+        let by_tcp = match self.program {
+            Program::Pingpong(_) => true,
+            Program::Perf(..) => !self.has("-R"),
+            _ => false,
+        };
+        match self.family {
+            Family::V6 if !by_tcp => Place::GUEST_V6.to_string(),
+            _ => Place::GUEST.to_string(),
+        }
+    }
+
+    /// The link of one of our programs, and what happens to packets there.
+    fn link(&self, at: At) -> String {
+        let (tap, end, v4, v6) = match at {
+            At::First => (Network::TAP, Network::VETH[0], Place::OURS, Place::OURS_V6),
+            At::Second => (Network::SECOND_TAP, Network::VETH[1], Place::OTHER, Place::OTHER_V6),
+        };
+        let device = match self.peer {
+            Peer::Linux | Peer::OursAtTap => format!("--tap {tap}"),
+            Peer::OursAtVeth => format!("--interface {end}"),
+        };
+        let mut link = format!("{device} --ip {v4}/24 --ip {v6}/64");
+        if self.in_vlan {
+            link += &format!(" --vlan {VLAN}");
+        }
+        if let Some((options, _)) = self.fault.ours() {
+            link += &format!(" {options}");
+        }
+        link
+    }
+
+    /// How long an ACK is waited for, as an exponent: a second where nothing is lost, since a guest on a busy machine may
+    /// stand still; otherwise 0.27 s.
+    fn timeout(&self) -> u32 {
+        if self.fault.loses() { 16 } else { 18 }
+    }
+
+    fn ours(&self, at: At, port: u16, server: Option<String>) -> Side {
+        let (link, options, gid) = (self.link(at), self.options, self.gid());
+        let called = server.clone().unwrap_or_default();
+        let mut ends = true;
+        let line = match self.program {
+            Program::Pingpong(kind) => {
+                let repeats = matches!(kind, "rc" | "srq");
+                let timeout =
+                    if repeats { format!("--ack-timeout {}", self.timeout()) } else { String::new() };
+                format!(
+                    "pingpong --transport {kind} {link} {options} -p {port} -g {gid} --wait {PATIENCE} {timeout} \
+                     --seed {port} {called}"
+                )
+            }
+            Program::Perf(word, _) => {
+                let timeout = self.timeout();
+                format!(
+                    "perf {word} {link} {options} -p {port} -x {gid} -u {timeout} --wait {PATIENCE} --seed {port} {called}"
+                )
+            }
+            Program::Rping => match server {
+                None => format!("rping -s {link} -p {port}"),
+                Some(server) => format!("rping -c -a {server} -V {options} {link} -p {port}"),
+            },
+            Program::Served(..) => match server {
+                None => {
+                    ends = false;
+                    format!("serve {link} --every 3600 {}", self.serving)
+                }
+                Some(server) => format!("{} {link}", options.replace("ADDRESS", &server)),
+            },
+            Program::Called(name) => format!("{name} -s {called} {options} {link}"),
+            Program::Verbs => String::new(),
+        };
+        Side { by: By::Ours, line, ends }
+    }
+
+    fn linux(&self, port: u16, server: Option<String>) -> Side {
+        let (device, options, gid) = (Guest::DEVICE, self.options, self.gid());
+        let called = server.clone().unwrap_or_default();
+        let mut ends = true;
+        let line = match self.program {
+            Program::Pingpong(kind) => {
+                format!("ibv_{kind}_pingpong -d {device} {options} -p {port} -g {gid} {called}")
+            }
+            Program::Perf(_, name) => {
+                let timeout = self.timeout();
+                format!("{name} -F -d {device} {options} -p {port} -x {gid} -u {timeout} {called}")
+            }
+            Program::Rping => match server {
+                // Without -P it would end with an error, however well all went. It shows what it has READ from us.
+                None => {
+                    ends = false;
+                    format!("rping -s -P -a ::0 -v -S 65535 -p {port}")
+                }
+                Some(server) => format!("rping -c -a {server} -V {options} -p {port}"),
+            },
+            Program::Served(..) => {
+                let line = options.replace("ADDRESS", &called);
+                if line.starts_with("ib") { format!("{line} -d {device}") } else { line }
+            }
+            Program::Called(name) => match self.family {
+                Family::V4 => format!("{name} {options}"),
+                Family::V6 => format!("{name} -b ::0 {options}"),
+            },
+            Program::Verbs => String::new(),
+        };
+        Side { by: By::Linux, line, ends }
+    }
+
+    /// Linux' end of a conversation is called, whoever is the active one.
+    fn conversation(&self, port: u16) -> Commands {
+        let listen = format!("/usr/bin/python3 /mnt/verbs_peer.py --listen {port}");
+        let server = Side { by: By::Linux, line: listen, ends: false };
+        let (ours, linux) = (Place::OURS, Place::GUEST);
+        let mut line = format!(
+            "--tap {} --ip {ours}/24 --peer {linux}:{port} --operations {} --mtu 1024 --seed {port}",
+            Network::TAP,
+            self.options
+        );
+        if let Some((options, _)) = self.fault.ours() {
+            line += &format!(" {options}");
+        }
+        if self.role == Role::Client {
+            line += " --passive";
+        }
+        let client = Side { by: By::OurEnd, line, ends: true };
+        Commands { server, ready: Ready::Tcp(port), client }
+    }
+}

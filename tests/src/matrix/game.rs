@@ -1,0 +1,207 @@
+//! A cell being played: the two programs, and how they end.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::commands::{By, Commands, Ready, Side};
+use super::{Cell, Peer, Program};
+use crate::{Excuse, GuestState, Job, Output, Place, Process, Stuck, program};
+
+/// How long a game may take. A second or two are usual; a guest that shares its processor takes many times that.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// How long who has been told to end may take.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// What both programs said, which both were content.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) server: Output,
+    pub(super) client: Output,
+}
+
+/// A game that was not played to its end, or not as it had to be.
+pub(super) struct Failure {
+    commands: Commands,
+    ours: Output,
+    other: End,
+    guest: Option<GuestState>,
+}
+
+/// How the other program ended.
+enum End {
+    /// By itself.
+    Own(Output),
+    /// Because it was asked to.
+    Asked(Output),
+    /// Not at all, with the guest's state then.
+    Never(Stuck, Box<GuestState>),
+}
+
+/// A program at work.
+enum Player {
+    Ours(Process),
+    Linux(Job),
+}
+
+impl Player {
+    #[track_caller]
+    fn start(place: &Place, side: &Side) -> Self {
+        let arguments: Vec<&str> = side.line.split_whitespace().collect();
+        match side.by {
+            By::Linux => Self::Linux(place.guest.spawn(&side.line, LIMIT)),
+            By::Ours => Self::Ours(place.network.start("ours", place.program(), &arguments)),
+            By::OurEnd => Self::Ours(place.network.start("ours", program::verbs_end(&place.lab), &arguments)),
+        }
+    }
+
+    fn within(&mut self, limit: Duration) -> Option<Output> {
+        match self {
+            Self::Ours(process) => process.within(limit),
+            Self::Linux(job) => job.within(limit),
+        }
+    }
+
+    fn end(self, place: &Place) -> End {
+        match self {
+            Self::Ours(process) => End::Asked(process.stop(GRACE)),
+            Self::Linux(job) => match job.stop() {
+                Ok(output) => End::Asked(output),
+                Err(stuck) => End::Never(stuck, Box::new(place.guest.state())),
+            },
+        }
+    }
+}
+
+impl Cell {
+    /// Plays it to its end.
+    pub(super) fn play(&self, place: &Place, port: u16) -> Result<Said, Box<Failure>> {
+        let commands = self.commands(port);
+        if self.program == Program::Verbs {
+            place.guest.put("verbs_peer.py", include_str!("../../peers/verbs_peer.py"));
+        }
+        let mut server = Player::start(place, &commands.server);
+        commands.ready.wait(place, &mut server);
+        let client = Player::start(place, &commands.client);
+        // Who ends by himself, ours if both do: Linux has little to do when ours is content, and where ours has failed
+        // it may never end.
+        let server_first =
+            commands.server.ends && commands.server.by != By::Linux && self.peer == Peer::Linux;
+        let (first, second) = if server_first { (server, client) } else { (client, server) };
+        let ends = if server_first { true } else { commands.server.ends };
+        let mut first = first;
+        let first_said = first.within(LIMIT);
+        let is_content = first_said.as_ref().is_some_and(Output::success);
+        let mut second = second;
+        // The server that is to be told when to end may still be busy with who has just left.
+        let patience = match (is_content, ends) {
+            (true, true) => LIMIT,
+            (true, false) => Duration::from_millis(300),
+            (false, _) => Duration::from_secs(2),
+        };
+        let second_said = second.within(patience);
+        if is_content && !ends && second_said.is_none() {
+            let told = second.end(place);
+            // One of ours says that all was well, one of Linux' was killed.
+            let is_fine = match &told {
+                End::Asked(output) => commands.server.by == By::Linux || output.success(),
+                End::Own(_) | End::Never(..) => false,
+            };
+            let client = first_said.unwrap_or_else(no_output);
+            return match (is_fine, told) {
+                (true, End::Asked(server)) => Ok(Said { server, client }),
+                (_, other) => Err(self.failure(place, commands, client, other)),
+            };
+        }
+        if let (Some(first), Some(second)) = (&first_said, &second_said)
+            && first.success()
+            && second.success()
+        {
+            let (first, second) = (first.clone(), second.clone());
+            let (server, client) = if server_first { (first, second) } else { (second, first) };
+            return Ok(Said { server, client });
+        }
+        // Looked at before anybody is ended.
+        let guest = (self.peer == Peer::Linux).then(|| place.guest.state());
+        let end = |player: Player, said: Option<Output>| match said {
+            Some(output) => End::Own(output),
+            None => player.end(place),
+        };
+        let (ours, other) = match (&first, &second) {
+            (Player::Linux(_), Player::Ours(_)) => (end(second, second_said), end(first, first_said)),
+            _ => (end(first, first_said), end(second, second_said)),
+        };
+        let ours = match ours {
+            End::Own(output) | End::Asked(output) => output,
+            End::Never(stuck, _) => stuck.output,
+        };
+        Err(Box::new(Failure { commands, ours, other, guest }))
+    }
+
+    fn failure(&self, place: &Place, commands: Commands, ours: Output, other: End) -> Box<Failure> {
+        let guest = (self.peer == Peer::Linux).then(|| place.guest.state());
+        Box::new(Failure { commands, ours, other, guest })
+    }
+}
+
+fn no_output() -> Output {
+    Output { status: None, stdout: String::new(), stderr: String::new() }
+}
+
+impl Ready {
+    #[track_caller]
+    fn wait(self, place: &Place, server: &mut Player) {
+        match (self, server) {
+            (Self::Says(word), Player::Ours(process)) => process.wait_for_line(word, LIMIT),
+            (Self::Tcp(port), _) => place.guest.wait_for_listener(port, LIMIT),
+            (Self::RdmaCm, _) => {
+                let look = "for _ in $(seq 200); do rdma resource show cm_id | grep -q LISTEN && exit 0; \
+                            sleep 0.1; done; exit 1";
+                let said = place.guest.run(look, LIMIT);
+                said.expect_success("waiting for somebody who listens by rdma_cm");
+            }
+            (Self::Says(_), Player::Linux(_)) => {}
+        }
+    }
+}
+
+impl Failure {
+    /// What proves that it is not ours, if anything does. Who ends by himself with an error has found one.
+    #[track_caller]
+    pub(super) fn excuse(&self, captured: &Path) -> Option<Excuse> {
+        let stuck = match &self.other {
+            End::Own(_) => return None,
+            End::Asked(_) => None,
+            End::Never(stuck, then) => Some((stuck, &**then)),
+        };
+        let state = self.guest.as_ref()?;
+        let excuse = Excuse::in_guest(state, stuck).or_else(|| Excuse::in_capture(captured, Place::GUEST))?;
+        let gave_up = self.ours.stderr.contains("IBV_WC_RETRY_EXC_ERR");
+        let waited = self.ours.status.is_none()
+            || ["did not come within", "did not complete in"]
+                .iter()
+                .any(|word| self.ours.stderr.contains(word));
+        let fits = match excuse {
+            Excuse::Late { .. } => gave_up,
+            Excuse::Stopped { .. } => waited,
+            Excuse::Dead | Excuse::Unkillable { .. } => gave_up || waited || self.ours.success(),
+        };
+        fits.then_some(excuse)
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "server: {}\nclient: {}", self.commands.server.line, self.commands.client.line)?;
+        writeln!(f, "ours: {}", self.ours)?;
+        match &self.other {
+            End::Own(output) => writeln!(f, "the other: {output}")?,
+            End::Asked(output) => writeln!(f, "the other, which had to be ended: {output}")?,
+            End::Never(stuck, then) => writeln!(f, "the other: {stuck}\nthe guest then: {then}")?,
+        }
+        match &self.guest {
+            Some(guest) => write!(f, "the guest: {guest}"),
+            None => Ok(()),
+        }
+    }
+}

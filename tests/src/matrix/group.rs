@@ -1,0 +1,247 @@
+//! Cells that are played one behind the other under the same circumstances, with one capture, which two judges read.
+//!
+//! A cell that fails is played again, with a fresh guest, if there is evidence that the guest has failed and packets were
+//! mistreated; twice in a group at most, and loudly.
+
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::game::Failure;
+use super::{Cell, Family, Fault, Peer, Program, Role};
+use crate::{Capture, Network, Place, Verdict};
+
+/// How many games of a group may be played again.
+const REPETITIONS: u32 = 2;
+
+/// How many cells have one capture: a judge has to read it in a minute or two.
+const MOST: usize = 30;
+
+/// The first port that is used for anything; each game has its own, so that none meets what is left of the one before.
+const FIRST_PORT: u16 = 20_000;
+
+/// Under what circumstances a cell is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    peer: Peer,
+    role: Role,
+    fault: Fault,
+    link_mtu: u16,
+    in_vlan: bool,
+}
+
+/// Cells with the same setting.
+#[derive(Debug)]
+pub struct Group {
+    /// The setting.
+    pub setting: Setting,
+    /// The cells.
+    pub cells: Vec<Cell>,
+}
+
+/// What became of a cell.
+#[derive(Debug)]
+pub struct Played {
+    /// The cell.
+    pub cell: Cell,
+    /// How long the last game took.
+    pub seconds: f64,
+    /// Why it was played again, each time.
+    pub again: Vec<String>,
+    /// What went wrong, if anything did.
+    pub failure: Option<String>,
+}
+
+impl Setting {
+    fn of(cell: &Cell) -> Self {
+        let Cell { peer, role, fault, link_mtu, in_vlan, .. } = *cell;
+        Self { peer, role, fault, link_mtu, in_vlan }
+    }
+
+    /// Where what is played passes by.
+    fn interface<'a>(&self, place: &'a Place) -> &'a str {
+        match self.peer {
+            Peer::Linux => place.guest.tap(),
+            Peer::OursAtTap => Network::SECOND_TAP,
+            Peer::OursAtVeth => Network::VETH[1],
+        }
+    }
+}
+
+impl Group {
+    /// The cells, in their order but for those of the same setting, which come together.
+    pub fn of(cells: impl IntoIterator<Item = Cell>) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for cell in cells {
+            let setting = Setting::of(&cell);
+            match groups.iter_mut().rfind(|group| group.setting == setting) {
+                Some(group) if group.cells.len() < MOST => group.cells.push(cell),
+                _ => groups.push(Self { setting, cells: vec![cell] }),
+            }
+        }
+        groups
+    }
+
+    /// Plays all of them, and tells of each. Gives the number of RoCE packets that were captured, or says what is wrong with
+    /// one of them.
+    pub fn play(&self, place: &mut Place, mut tell: impl FnMut(Played)) -> Result<u64, String> {
+        let mut table = Table { place, setting: self.setting, dropped: 0, packets: 0, repetitions: 0 };
+        let mut capture = table.prepare(self)?;
+        for (cell, port) in self.cells.iter().zip(FIRST_PORT..) {
+            let mut again = Vec::new();
+            // Another port for each repetition.
+            let mut ports = (port..).step_by(1000);
+            let (failure, seconds) = loop {
+                let started = Instant::now();
+                let outcome = table.game(cell, ports.next().unwrap_or(port));
+                let seconds = started.elapsed().as_secs_f64();
+                let Err(failure) = outcome else { break (None, seconds) };
+                let captured = capture.finish();
+                let excuse = match &failure {
+                    Fails::Game(failure) if cell.fault != Fault::None => failure.excuse(&captured),
+                    _ => None,
+                };
+                let judged = table.judge(&captured);
+                let text = match judged {
+                    Ok(()) => failure.to_string(),
+                    Err(fault) => format!("{fault}\n{failure}"),
+                };
+                if self.setting.peer == Peer::Linux {
+                    table.place.renew();
+                }
+                capture = table.prepare(self)?;
+                let is_excused = table.repetitions < REPETITIONS && !text.contains(UNSOUND);
+                let Some(excuse) = excuse.filter(|_| is_excused) else { break (Some(text), seconds) };
+                table.repetitions += 1;
+                // Not eprintln!: the test runner swallows the output of tests that pass.
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "PLAYED AGAIN, with a fresh guest: {cell}: {excuse}\n{failure}"
+                );
+                again.push(excuse.to_string());
+            };
+            tell(Played { cell: *cell, seconds, again, failure });
+        }
+        table.judge(&capture.finish())?;
+        table.clear();
+        Ok(table.packets)
+    }
+}
+
+/// How a capture's faults begin.
+const UNSOUND: &str = "the capture is not sound";
+
+/// Why a cell failed.
+enum Fails {
+    Game(Box<Failure>),
+    /// Both programs were content, and what they said was not right.
+    Results(String),
+}
+
+impl std::fmt::Display for Fails {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Game(failure) => write!(f, "{failure}"),
+            Self::Results(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The players' place, while a group is played.
+struct Table<'a> {
+    place: &'a mut Place,
+    setting: Setting,
+    /// What netem had taken, or let pass, when the last game ended.
+    dropped: u64,
+    /// RoCE packets in the captures that were judged.
+    packets: u64,
+    repetitions: u32,
+}
+
+impl Table<'_> {
+    /// Makes the circumstances, and begins a capture.
+    fn prepare(&mut self, group: &Group) -> Result<Capture, String> {
+        let place = &*self.place;
+        if self.setting.peer == Peer::Linux {
+            place.set_mtu(self.setting.link_mtu);
+            if group
+                .cells
+                .iter()
+                .any(|cell| cell.family == Family::V6 || matches!(cell.program, Program::Rping))
+            {
+                place.give_v6();
+            }
+            if let Some(words) = self.setting.fault.netem() {
+                place.guest.netem_roce(words);
+                self.dropped = 0;
+            }
+        }
+        Ok(place.network.capture(self.setting.interface(place), "matrix"))
+    }
+
+    fn game(&mut self, cell: &Cell, port: u16) -> Result<(), Fails> {
+        let played = catch_unwind(AssertUnwindSafe(|| cell.play(self.place, port)));
+        let said = match played {
+            Ok(played) => played.map_err(Fails::Game)?,
+            Err(panic) => return Err(Fails::Results(words(&*panic))),
+        };
+        cell.check(&said).map_err(Fails::Results)?;
+        if self.setting.peer == Peer::Linux && cell.fault.always_strikes() {
+            let guest = &self.place.guest;
+            let now = if cell.fault.loses() { guest.netem_dropped() } else { guest.netem_passed() };
+            if now <= self.dropped {
+                return Err(Fails::Results("nothing happened to the guest's packets".to_owned()));
+            }
+            self.dropped = now;
+        }
+        Ok(())
+    }
+
+    fn judge(&mut self, captured: &PathBuf) -> Result<(), String> {
+        let network = &self.place.network;
+        let verdict = catch_unwind(AssertUnwindSafe(|| {
+            let verdict = Verdict::of(network, captured);
+            verdict.expect_sound();
+            verdict
+        }));
+        let verdict = verdict.map_err(|panic| format!("{UNSOUND}: {}", words(&*panic)))?;
+        self.packets += verdict.ours.roce;
+        // Only those are kept that say something.
+        let _ = std::fs::remove_file(captured);
+        Ok(())
+    }
+
+    fn clear(&self) {
+        if self.setting.peer == Peer::Linux {
+            if self.setting.fault != Fault::None {
+                self.place.guest.clear_netem();
+            }
+            if self.setting.link_mtu != Cell::LINK_MTU {
+                self.place.set_mtu(Cell::LINK_MTU);
+            }
+        }
+    }
+}
+
+/// What a panic says.
+pub(super) fn words(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} as {}", self.peer, self.role)?;
+        if self.link_mtu != Cell::LINK_MTU {
+            write!(f, ", link MTU {}", self.link_mtu)?;
+        }
+        if self.in_vlan {
+            f.write_str(", VLAN")?;
+        }
+        if self.fault != Fault::None {
+            write!(f, ", {}", self.fault)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! The table of what was played, as Markdown.
+
+use std::fmt;
+use std::process::Command;
+
+use super::{Peer, Played};
+use crate::Place;
+
+/// Of what all that was played.
+#[derive(Debug)]
+pub struct Versions {
+    /// A name and a version each.
+    pub parts: Vec<(String, String)>,
+}
+
+/// All that was played.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// The cells.
+    pub cells: Vec<Played>,
+    /// RoCE packets in captures, whose checksums all are right.
+    pub packets: u64,
+    /// What is wrong with captures.
+    pub faults: Vec<String>,
+}
+
+/// Debian packages whose versions count.
+const PACKAGES: [(&str, &str); 5] = [
+    ("ibverbs-utils", "rdma-core"),
+    ("perftest", "perftest"),
+    ("python3-pyverbs", "pyverbs"),
+    ("qemu-system-x86", "QEMU"),
+    ("iproute2", "iproute2"),
+];
+
+impl Versions {
+    /// Looks them up, the kernel's in the guest.
+    #[track_caller]
+    pub fn of(place: &Place) -> Self {
+        let said = place.guest.run("uname -r", std::time::Duration::from_secs(60)).expect_success("uname");
+        let mut parts = vec![("Linux in the guest".to_owned(), said.stdout.trim().to_owned())];
+        for (package, name) in PACKAGES {
+            let ask = Command::new("dpkg-query").args(["-W", "-f", "${Version}", package]).output();
+            let version =
+                ask.map(|said| String::from_utf8_lossy(&said.stdout).into_owned()).unwrap_or_default();
+            parts.push((name.to_owned(), if version.is_empty() { "unknown".to_owned() } else { version }));
+        }
+        let ask = Command::new(place.program()).arg("--version").output();
+        let version =
+            ask.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned()).unwrap_or_default();
+        parts.push(("this program".to_owned(), version));
+        Self { parts }
+    }
+}
+
+impl Report {
+    /// Whether all went well.
+    pub fn is_fine(&self) -> bool {
+        self.failed() == 0 && self.faults.is_empty()
+    }
+
+    /// How many cells failed.
+    pub fn failed(&self) -> usize {
+        self.cells.iter().filter(|played| played.failure.is_some()).count()
+    }
+
+    /// The whole page.
+    pub fn page(&self, versions: &Versions) -> String {
+        let mut page = String::from(HEAD);
+        for (name, version) in &versions.parts {
+            page += &format!("| {name} | {version} |\n");
+        }
+        page += &format!("\n{self}.\n\n## With Linux\n");
+        page += &self.table(|peer| peer == Peer::Linux);
+        page += "\n## Among ourselves\n";
+        page += &self.table(|peer| peer != Peer::Linux);
+        for played in self.cells.iter().filter(|played| !played.again.is_empty()) {
+            page += &format!("\nPlayed again, {}: {}.\n", played.cell, played.again.join("; "));
+        }
+        page
+    }
+
+    fn table(&self, of: impl Fn(Peer) -> bool) -> String {
+        let mut table = String::from(
+            "\n| programs | the other side | addresses | link | result | played again | s |\n|---|---|---|---|---|---|---|\n",
+        );
+        for played in self.cells.iter().filter(|played| of(played.cell.peer)) {
+            let cell = &played.cell;
+            let mut link = Vec::new();
+            if cell.link_mtu != super::Cell::LINK_MTU {
+                link.push(format!("MTU {}", cell.link_mtu));
+            }
+            if cell.in_vlan {
+                link.push("VLAN".to_owned());
+            }
+            if cell.fault != super::Fault::None {
+                link.push(cell.fault.to_string());
+            }
+            let who = if cell.peer == Peer::Linux { cell.role.to_string() } else { cell.peer.to_string() };
+            let result = if played.failure.is_some() { "**failed**" } else { "passed" };
+            let again = if played.again.is_empty() { String::new() } else { played.again.len().to_string() };
+            table += &format!(
+                "| `{}` | {who} | {} | {} | {result} | {again} | {:.1} |\n",
+                cell.line(),
+                cell.family,
+                link.join(", "),
+                played.seconds
+            );
+        }
+        table
+    }
+}
+
+impl fmt::Display for Report {
+    /// In a sentence.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let again: usize = self.cells.iter().map(|played| played.again.len()).sum();
+        let seconds: f64 = self.cells.iter().map(|played| played.seconds).sum();
+        let (passed, all) = (self.cells.len() - self.failed(), self.cells.len());
+        write!(
+            f,
+            "{passed} of {all} cells passed, {again} games were played again, {:.0} s of games; {} RoCE packets were \
+             captured with every checksum right and none malformed",
+            seconds, self.packets
+        )?;
+        match self.faults.len() {
+            0 => Ok(()),
+            faults => write!(f, "; {faults} captures were not sound"),
+        }
+    }
+}
+
+const HEAD: &str = "\
+# The matrix
+
+What rdmalab has been played with: the programs of rdma-core and perftest on Linux' rxe in a guest, in both roles, and with
+itself, over TAP devices and over packet sockets on a veth pair. Written by
+
+```
+cargo run --release -p rdmalab-tests --example matrix -- --write docs/MATRIX.md
+```
+
+as root, on a machine with what `./check.sh` installs. `--list` shows the cells, `--only WORDS` plays those with these words,
+`--daily` those that the ordinary live tests play.
+
+* A cell passes if both programs end content, and the data is right where a program compares it: `ibv_*_pingpong`, `rping` and
+  the conversations by verbs (`verbs`, where both ends compare every byte of their memory); of perftest both sides must have
+  printed results of what they were told, and the same where the exchange carries them; of `serve` the table must tell of the
+  clients, none of them failed.
+* All cells are captured, and each capture is judged by tshark and by `rdmalab dump`: no packet malformed, every ICRC right.
+* Faults strike the RoCE packets of both directions, Linux' by netem, ours by our own rules: 1 % or 10 % lost, 10 % twice,
+  5 % out of order, all of them 3 ms late.
+* rxe can stop for good where packets are lost. A game that fails is played again, with a fresh guest, if there is evidence that
+  this is what happened (`tests/src/excuse.rs`), and the table counts it.
+* With `-R` the MTU of the link decides about that of the path; it is 4200 bytes where the table says nothing.
+
+| what | version |
+|---|---|
+";

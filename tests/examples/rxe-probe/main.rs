@@ -16,6 +16,7 @@ mod reads;
 mod refusals;
 mod requester;
 mod retries;
+mod windows;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -41,6 +42,7 @@ const CASES: &[(&str, Case)] = &[
     ("atomic_changed", atomics::changed),
     ("atomic_or_read", atomics::another_operation),
     ("atomic_write", atomics::writes),
+    ("atomic_write_again", retries::atomic_write_again),
     ("read_changed", reads::changed),
     ("read_empty", reads::empty),
     ("read_forgotten", reads::forgotten),
@@ -48,6 +50,7 @@ const CASES: &[(&str, Case)] = &[
     ("flush_sent", orders::flush_sent),
     ("flush_rules", orders::flush_rules),
     ("send_invalidate", orders::invalidate),
+    ("window_bounds", windows::bounds),
     ("ask_in_the_middle", orders::ask_in_the_middle),
     ("harmless", orders::harmless),
     ("lengths", refusals::lengths),

@@ -8,6 +8,7 @@ use crate::packets::{
     WRITE_FIRST, WRITE_LAST, WRITE_MIDDLE, WRITE_ONLY, packet,
 };
 use crate::probe::{FLUSH_GLOBAL, FLUSH_PERSISTENT, ORDINARY, PSN, Probe, Psns, THEIRS, Wish};
+use crate::windows::bind;
 
 const GLOBAL: u8 = 1;
 const PERSISTENT: u8 = 2;
@@ -93,7 +94,7 @@ pub fn invalidate(probe: &mut Probe) -> Result<(), String> {
     }
     probe.open("a SEND that invalidates a window of type 2", wish)?;
     probe.receive(64)?;
-    let key = bind(probe)?;
+    let key = bind(probe, 2, 0, 65536)?;
     let va = probe.va;
     probe.ask(&packet(WRITE_ONLY, PSN.psn()).asks().reth(va, key, 4).data(b"thru"))?;
     probe.ask(&packet(SEND_ONLY_INV, (PSN + 1).psn()).asks().ieth(key).data(b"valid"))?;
@@ -107,19 +108,11 @@ pub fn invalidate_twice(probe: &mut Probe) -> Result<(), String> {
     probe.open("a SEND that invalidates a window of type 2, and another one", Wish::default().to_bind())?;
     probe.receive(64)?;
     probe.receive(64)?;
-    let key = bind(probe)?;
+    let key = bind(probe, 2, 0, 65536)?;
     for n in 0..2 {
         probe.ask(&packet(SEND_ONLY_INV, (PSN + n).psn()).asks().ieth(key).data(b"valid"))?;
     }
     probe.state()
-}
-
-/// The key of a window.
-fn bind(probe: &mut Probe) -> Result<u32, String> {
-    let answer = probe.peer.order(&serde_json::json!({"do": "bind"}))?;
-    probe.completions(1, 2.0)?;
-    let key = answer["key"].as_u64().and_then(|key| u32::try_from(key).ok());
-    key.ok_or_else(|| format!("no key in {answer}"))
 }
 
 /// Acknowledgements that are asked for in the middle of a message.

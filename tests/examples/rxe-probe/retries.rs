@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::packets::{ACK, ACKNOWLEDGE, packet};
+use crate::packets::{ACK, ACKNOWLEDGE, RESPONSE_ONLY, packet};
 use crate::probe::{Probe, Psns, THEIRS, Wish};
 
 /// Nobody who counts to seven sends so often.
@@ -41,6 +41,34 @@ pub fn seven(probe: &mut Probe) -> Result<(), String> {
         probe.state()?;
     }
     Ok(())
+}
+
+/// What is sent when an ATOMIC WRITE is not answered, or asked for again.
+pub fn atomic_write_again(probe: &mut Probe) -> Result<(), String> {
+    // 67 ms.
+    let wish = Wish { timeout: 14, ..Wish::default() };
+    probe.open("an ATOMIC WRITE that is not answered at first", wish)?;
+    probe.post("ATOMIC_WRITE", 8)?;
+    probe.expect("ATOMIC WRITE")?;
+    probe.expect("repetition")?;
+    probe.send(&packet(RESPONSE_ONLY, THEIRS.psn()).aeth(ACK, 1))?;
+    probe.completions(1, 1.0)?;
+    probe.state()?;
+
+    probe.open("an ATOMIC WRITE that is asked for again by a sequence error, and one behind it", wish)?;
+    for id in [1, 2] {
+        probe.post_numbered("ATOMIC_WRITE", 8, id)?;
+        probe.expect("ATOMIC WRITE")?;
+    }
+    probe.send(&packet(ACKNOWLEDGE, THEIRS.psn()).aeth(0x60, 0))?;
+    for _ in 0..2 {
+        probe.expect("repetition")?;
+    }
+    for (n, msn) in [(0, 1), (1, 2)] {
+        probe.send(&packet(RESPONSE_ONLY, (THEIRS + n).psn()).aeth(ACK, msn))?;
+    }
+    probe.completions(2, 1.0)?;
+    probe.state()
 }
 
 /// The acknowledgement of all comes when the first packets have been repeated, as it does when it was late.

@@ -42,6 +42,10 @@ struct Options {
     #[arg(long, default_value_t = 0xff_fff0, value_parser = clap::value_parser!(u32).range(..1 << 24))]
     psn: u32,
 
+    /// How often to retry
+    #[arg(long, default_value_t = 7)]
+    retry: u8,
+
     /// Lose this share of the RoCE packets that we send, 0 to 1
     #[arg(long, default_value_t = 0.0)]
     drop_rate: f64,
@@ -83,7 +87,7 @@ fn run(options: &Options) -> Result<u64, String> {
         operations: options.operations.clone(),
         mtu: options.mtu,
         timeout: 14,
-        retry: 7,
+        retry: options.retry,
         rnr_retry: 7,
         rd_atomic: 4,
         psn: options.psn,

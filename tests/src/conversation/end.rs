@@ -1,32 +1,34 @@
 //! The connecting end of a conversation, on a device of ours.
 
+mod keys;
+mod line;
+mod pair;
+
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use rdmalab_device::{
-    Access, Attributes, Capabilities, Completion, CompletionQueue, CompletionStatus, Device, ImmDt,
-    MemoryRegion, Path, PathMtu, ProtectionDomain, Psn, QueuePair, RKey, ReceiveRequest, RemoteAddress,
-    SendFlags, SendRequest, State, Stream,
+    Access, Completion, CompletionQueue, CompletionStatus, Device, ImmDt, MemoryRegion, Placement,
+    ProtectionDomain, QueuePair, RKey, ReceiveRequest, RemoteAddress, Selectivity, SendFlags, SendRequest,
 };
 
-use super::lines::{self, Introduction, Wish};
+use super::lines::{self, Introduction, Keys, Wish};
 use super::memory::{Side, compare, expected, number, pattern};
-use super::{Kind, Operation, operations};
+use super::{Kind, Operation, Refusal, operations};
+use keys::OwnKeys;
+use line::Line;
+use pair::{RIGHTS, queue_pair};
 
 /// How many operations are under way at once.
 const DEPTH: usize = 16;
-
-/// The longest line that the other end may send, in bytes.
-const LONGEST_LINE: u64 = 10_000;
 
 /// Holds the conversation that `wish` describes with the peer that listens at `peer`. Each single wait ends after
 /// `limit`. `Err` says what either end found wrong.
 pub fn converse(device: &Device, peer: SocketAddr, wish: &Wish, limit: Duration) -> Result<(), String> {
     let mut stream = device.connect(peer, Some(limit)).map_err(text)?;
     stream.set_timeout(Some(limit));
-    let mut line = Line(BufReader::new(stream));
+    let mut line = Line::new(stream);
     let outcome = End::open(device, peer.ip(), wish, limit).and_then(|end| end.converse(&mut line));
     if outcome.is_err() {
         // The other end, which may be gone, need not wait for its limit.
@@ -34,34 +36,6 @@ pub fn converse(device: &Device, peer: SocketAddr, wish: &Wish, limit: Duration)
     }
     line.wait_for_end();
     outcome
-}
-
-/// The TCP connection.
-struct Line(BufReader<Stream>);
-
-impl Line {
-    /// Waits until the peer closes, so that our last line is not lost with our device.
-    fn wait_for_end(&mut self) {
-        self.0.get_mut().set_timeout(Some(Duration::from_secs(5)));
-        let _ = (&mut self.0).take(LONGEST_LINE).read_to_end(&mut Vec::new());
-    }
-
-    fn send(&mut self, line: &str) -> Result<(), String> {
-        let stream = self.0.get_mut();
-        stream
-            .write_all(format!("{line}\n").as_bytes())
-            .map_err(|error| format!("the TCP connection: {error}"))
-    }
-
-    fn receive(&mut self, key: &str) -> Result<String, String> {
-        let mut line = String::new();
-        let count = (&mut self.0).take(LONGEST_LINE).read_line(&mut line);
-        match count {
-            Err(error) => Err(format!("waiting for the peer's {key:?}: {error}")),
-            Ok(0) => Err(format!("the peer closed the connection before it sent {key:?}")),
-            Ok(_) => lines::expect(&line, key).map(|_| line),
-        }
-    }
 }
 
 /// Everything of this end that is RDMA.
@@ -75,7 +49,7 @@ struct End<'w> {
     queue_pair: QueuePair,
     completions: CompletionQueue,
     region: MemoryRegion,
-    _domain: ProtectionDomain,
+    domain: ProtectionDomain,
 }
 
 impl<'w> End<'w> {
@@ -85,28 +59,12 @@ impl<'w> End<'w> {
         let local = device.gids().into_iter().rfind(|gid| gid.is_ipv4() == peer.is_ipv4());
         let local = local.ok_or("the device has no address of the peer's family")?;
         let domain = device.protection_domain().map_err(text)?;
-        let remote = Access::REMOTE_READ | Access::REMOTE_WRITE | Access::REMOTE_ATOMIC;
-        let region = domain.register(size, Access::LOCAL_WRITE | remote).map_err(text)?;
+        let region = domain.register(size, RIGHTS | Access::LOCAL_WRITE | Access::MW_BIND).map_err(text)?;
         region.write(0, &pattern(side, size)).map_err(|fault| format!("{fault:?}"))?;
         let receives = u32::try_from(operations.len()).map_err(text)? + 1;
         let completions = device.completion_queue(receives + DEPTH as u32).map_err(text)?;
-        let capabilities = Capabilities {
-            max_send_requests: DEPTH as u32,
-            max_receive_requests: receives,
-            max_send_elements: 1,
-            max_receive_elements: 1,
-            max_inline: 0,
-        };
-        let queue_pair = domain.queue_pair(&completions, &completions, capabilities).map_err(text)?;
-        queue_pair
-            .modify(&Attributes {
-                state: Some(State::Init),
-                partition_index: Some(0),
-                access: Some(remote),
-                ..Attributes::default()
-            })
-            .map_err(text)?;
-        Ok(Self { wish, side, limit, local, operations, queue_pair, completions, region, _domain: domain })
+        let queue_pair = queue_pair(&domain, &completions, receives)?;
+        Ok(Self { wish, side, limit, local, operations, queue_pair, completions, region, domain })
     }
 
     fn converse(&self, line: &mut Line) -> Result<(), String> {
@@ -117,22 +75,26 @@ impl<'w> End<'w> {
         if peer.size != introduction.size {
             return Err(format!("the peer's region has {} bytes, not {}", peer.size, introduction.size));
         }
-        self.connect(&introduction, &peer)?;
+        self.connect(&self.queue_pair, &peer)?;
+        let own = match self.side {
+            Side::Passive => OwnKeys::make(self, &peer)?,
+            Side::Active => OwnKeys::default(),
+        };
         if self.side == Side::Passive {
             self.post_receives()?;
         }
-        line.send(&lines::ready())?;
-        line.receive("ready")?;
+        line.send(&lines::ready(&own.keys))?;
+        let keys = lines::keys(&line.receive("ready")?)?;
         match self.side {
             Side::Active => {
-                self.act(&peer)?;
+                self.act(&peer, &keys)?;
                 self.check_memory()?;
                 line.send(&lines::verdict(&Ok(())))?;
                 line.receive("verdict").map(drop)
             }
             Side::Passive => {
                 line.receive("verdict")?;
-                self.check_receives()?;
+                self.check_receives(&own)?;
                 self.check_memory()?;
                 line.send(&lines::verdict(&Ok(())))
             }
@@ -154,35 +116,6 @@ impl<'w> End<'w> {
         }
     }
 
-    fn connect(&self, ours: &Introduction, peer: &Introduction) -> Result<(), String> {
-        let gid: Ipv6Addr = peer.gid.parse().map_err(|_| format!("the peer's GID is {:?}", peer.gid))?;
-        let destination = gid.to_ipv4_mapped().map_or(IpAddr::V6(gid), IpAddr::V4);
-        let mtu = PathMtu::from_bytes(usize::from(self.wish.mtu)).ok_or("no such path MTU")?;
-        self.queue_pair
-            .modify(&Attributes {
-                state: Some(State::Rtr),
-                path: Some(Path::new(self.local, destination)),
-                path_mtu: Some(mtu),
-                destination: Some(rdmalab_device::Qpn::new(peer.qpn)),
-                receive_psn: Some(Psn::new(peer.psn)),
-                max_destination_reads: Some(self.wish.rd_atomic),
-                min_rnr_timer: Some(12),
-                ..Attributes::default()
-            })
-            .map_err(text)?;
-        self.queue_pair
-            .modify(&Attributes {
-                state: Some(State::Rts),
-                timeout: Some(self.wish.timeout),
-                retry_count: Some(self.wish.retry),
-                rnr_retry: Some(self.wish.rnr_retry),
-                send_psn: Some(Psn::new(ours.psn)),
-                max_reads: Some(self.wish.rd_atomic),
-                ..Attributes::default()
-            })
-            .map_err(text)
-    }
-
     fn element(&self, operation: &Operation) -> rdmalab_device::Sge {
         self.region.element(operation.offset as u64, operation.size as u32)
     }
@@ -197,10 +130,15 @@ impl<'w> End<'w> {
         Ok(())
     }
 
-    fn post(&self, operation: &Operation, peer: &Introduction) -> Result<(), String> {
+    fn post(&self, operation: &Operation, peer: &Introduction, keys: &Keys) -> Result<(), String> {
         use rdmalab_device::Operation as Verb;
         let address = peer.va.wrapping_add(operation.offset as u64);
-        let remote = RemoteAddress { address, key: RKey::new(peer.rkey) };
+        let key = RKey::new(match operation {
+            Operation { refusal: Some(Refusal::Ended), number, .. } => key_of(keys, number - 1)?,
+            Operation { key: Some(_), number, .. } => key_of(keys, *number)?,
+            _ => peer.rkey,
+        });
+        let remote = RemoteAddress { address, key };
         let immediate = ImmDt(operation.immediate().unwrap_or(0).to_be_bytes());
         // Of an atomic operation; our own bytes have not changed yet.
         let value = |side| number(&pattern(side, self.region.length())[operation.range()]);
@@ -209,6 +147,7 @@ impl<'w> End<'w> {
             Kind::WriteWithImm => Verb::RdmaWriteWithImmediate(remote, immediate),
             Kind::Send => Verb::Send,
             Kind::SendWithImm => Verb::SendWithImmediate(immediate),
+            Kind::SendWithInv => Verb::SendWithInvalidate(key),
             Kind::Read => Verb::RdmaRead(remote),
             Kind::CmpSwap => {
                 Verb::CompareAndSwap { remote, compare: value(Side::Passive), swap: value(Side::Active) }
@@ -217,14 +156,21 @@ impl<'w> End<'w> {
                 Verb::CompareAndSwap { remote, compare: value(Side::Passive) ^ 1, swap: value(Side::Active) }
             }
             Kind::FetchAdd => Verb::FetchAndAdd { remote, add: value(Side::Active) },
+            Kind::AtomicWrite => Verb::AtomicWrite { remote, value: value(Side::Active).to_le_bytes() },
+            Kind::Flush => Verb::Flush {
+                remote,
+                length: operation.size as u32,
+                placement: Placement::GLOBAL,
+                selectivity: Selectivity::Range,
+            },
         };
-        let elements = [self.element(operation)];
+        let elements: &[_] = if verb.is_without_elements() { &[] } else { &[self.element(operation)] };
         let id = operation.number as u64;
         self.queue_pair
             .post_send(&SendRequest {
                 id,
                 operation: verb,
-                elements: &elements,
+                elements,
                 flags: SendFlags::SIGNALED,
                 ..SendRequest::default()
             })
@@ -232,17 +178,23 @@ impl<'w> End<'w> {
     }
 
     /// Carries out the operations. Their completions must come in their order, each once.
-    fn act(&self, peer: &Introduction) -> Result<(), String> {
+    fn act(&self, peer: &Introduction, keys: &Keys) -> Result<(), String> {
         let mut under_way = VecDeque::with_capacity(DEPTH);
         let mut waiting = self.operations.iter();
         loop {
             while under_way.len() < DEPTH {
                 let Some(operation) = waiting.next() else { break };
-                self.post(operation, peer)?;
+                self.post(operation, peer, keys)?;
                 under_way.push_back(operation);
             }
             let Some(operation) = under_way.pop_front() else { return self.expect_silence() };
-            let completion = self.completion(&format!("{:?} {}", operation.kind, operation.number))?;
+            let wanted = match operation.refusal {
+                None => CompletionStatus::Success,
+                Some(Refusal::Unheard) => CompletionStatus::RetryExceeded,
+                Some(_) => CompletionStatus::RemoteAccessError,
+            };
+            let of = format!("{:?} {}", operation.kind, operation.number);
+            let completion = self.completion_with(&of, wanted)?;
             if completion.id != operation.number as u64 {
                 return Err(format!("{} completed when it was {}'s turn", completion.id, operation.number));
             }
@@ -250,23 +202,34 @@ impl<'w> End<'w> {
     }
 
     fn completion(&self, of: &str) -> Result<Completion, String> {
-        let completion = self.completions.wait(Some(self.limit)).map_err(text)?;
-        let completion = completion.ok_or_else(|| format!("{of} did not complete in {:?}", self.limit))?;
-        match completion.status {
-            CompletionStatus::Success => Ok(completion),
-            status => Err(format!("{of}: request {} ended with {status}", completion.id)),
-        }
+        self.completion_with(of, CompletionStatus::Success)
     }
 
-    fn check_receives(&self) -> Result<(), String> {
+    fn completion_with(&self, of: &str, wanted: CompletionStatus) -> Result<Completion, String> {
+        let completion = self.completions.wait(Some(self.limit)).map_err(text)?;
+        let completion = completion.ok_or_else(|| format!("{of} did not complete in {:?}", self.limit))?;
+        if completion.status != wanted {
+            return Err(format!(
+                "{of}: request {} ended with {}, not {wanted}",
+                completion.id, completion.status
+            ));
+        }
+        Ok(completion)
+    }
+
+    fn check_receives(&self, own: &OwnKeys) -> Result<(), String> {
         for operation in self.operations.iter().filter(|operation| operation.kind.takes_a_receive()) {
             let completion =
                 self.completion(&format!("the receive for {:?} {}", operation.kind, operation.number))?;
             let immediate = completion.immediate.map(|data| u32::from_be_bytes(data.0));
-            let found = (completion.id, completion.length as usize, immediate);
-            let wanted = (operation.number as u64, operation.size, operation.immediate());
+            let ended = completion.invalidated.map(RKey::value);
+            let found = (completion.id, completion.length as usize, immediate, ended);
+            let key = (operation.kind == Kind::SendWithInv).then(|| key_of(&own.keys, operation.number));
+            let wanted = (operation.number as u64, operation.size, operation.immediate(), key.transpose()?);
             if found != wanted {
-                return Err(format!("a receive has (number, length, immediate) {found:?}, not {wanted:?}"));
+                return Err(format!(
+                    "a receive has (number, length, immediate, ended key) {found:?}, not {wanted:?}"
+                ));
             }
         }
         self.expect_silence()
@@ -285,6 +248,12 @@ impl<'w> End<'w> {
         self.region.read(0, &mut found).map_err(|fault| format!("{fault:?}"))?;
         compare(&found, &expected(self.side, &self.operations, size), &self.operations)
     }
+}
+
+/// The key of an operation that has one of its own.
+fn key_of(keys: &Keys, number: usize) -> Result<u32, String> {
+    let key = keys.get(&number.to_string()).copied();
+    key.ok_or_else(|| format!("there is no key for operation {number}"))
 }
 
 fn text(error: impl std::fmt::Display) -> String {

@@ -1,5 +1,7 @@
 //! The lines of a conversation's TCP connection, each a JSON object.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 /// What the connecting end wants, its first line.
@@ -80,9 +82,19 @@ impl Introduction {
     }
 }
 
-/// The line that says that its sender's queue pair is in RTS and its receives are posted.
-pub(super) fn ready() -> String {
-    json!({ "ready": true }).to_string()
+/// The line that says that its sender's queue pair is in RTS and its receives are posted; with the keys of operations, by their
+/// numbers.
+pub(super) fn ready(keys: &Keys) -> String {
+    json!({ "ready": true, "keys": keys }).to_string()
+}
+
+/// Keys that operations have for themselves, by the operations' numbers in words.
+pub(super) type Keys = BTreeMap<String, u32>;
+
+/// Reads the keys in the other end's line.
+pub(super) fn keys(line: &str) -> Result<Keys, String> {
+    let keys = object(line)?.get_mut("keys").map(Value::take).unwrap_or_else(|| json!({}));
+    serde_json::from_value(keys).map_err(|error| format!("the keys in {line:?}: {error}"))
 }
 
 /// The line with which an end closes: `Ok`, or what is wrong.
@@ -132,6 +144,14 @@ mod tests {
         assert!(expect(&gave_up, "verdict").is_err());
         assert!(expect(&verdict(&Ok(())), "verdict").is_ok());
         assert!(expect(&verdict(&Ok(())), "ready").is_err());
-        assert!(expect(&ready(), "ready").is_ok());
+        assert!(expect(&ready(&Keys::new()), "ready").is_ok());
+    }
+
+    #[test]
+    fn keys_survive_their_line() {
+        let all = Keys::from([("3".to_owned(), u32::MAX), ("12".to_owned(), 0)]);
+        assert_eq!(keys(&ready(&all)), Ok(all));
+        assert_eq!(keys("{\"ready\": true}"), Ok(Keys::new()));
+        assert!(keys("{\"keys\": 1}").is_err());
     }
 }

@@ -30,7 +30,8 @@ pub fn expected(side: Side, operations: &[Operation], size: usize) -> Vec<u8> {
         Side::Active => (active, passive),
         Side::Passive => (passive, active),
     };
-    for operation in operations {
+    let done = |operation: &&Operation| operation.refusal.is_none() && operation.kind != Kind::Flush;
+    for operation in operations.iter().filter(done) {
         let (mine, theirs) = (&mut memory[operation.range()], &other[operation.range()]);
         match (side, operation.kind) {
             (Side::Active, kind) if kind == Kind::Read || kind.is_atomic() => mine.copy_from_slice(theirs),
@@ -83,12 +84,18 @@ mod tests {
 
     #[test]
     fn each_operation_leaves_its_mark_at_the_right_end_and_nowhere_else() {
-        let (list, size) = operations("WRITE:3,SEND:3,READ:3,CMP_SWAP,CMP_SWAP_MISS,FETCH_ADD").unwrap();
+        let list =
+            "WRITE:3,SEND:3,READ:3,CMP_SWAP,CMP_SWAP_MISS,FETCH_ADD,ATOMIC_WRITE,READ:3@1,FLUSH:3!unheard";
+        let (list, size) = operations(list).unwrap();
         let (active, passive) = (pattern(Side::Active, size), pattern(Side::Passive, size));
         let (at_active, at_passive) =
             (expected(Side::Active, &list, size), expected(Side::Passive, &list, size));
         let [write, send, read, swap, miss, add] = [0, 1, 2, 3, 4, 5].map(|index| list[index].range());
-        for range in [write.clone(), send.clone()] {
+        let [atomic, window, flush] = [6, 7, 8].map(|index| list[index].range());
+        assert_eq!(at_active[flush.clone()], active[flush.clone()]);
+        assert_eq!(at_passive[flush.clone()], passive[flush]);
+        assert_eq!(at_active[window.clone()], passive[window]);
+        for range in [write.clone(), send.clone(), atomic] {
             assert_eq!(at_passive[range.clone()], active[range.clone()]);
             assert_eq!(at_active[range.clone()], active[range]);
         }

@@ -5,9 +5,7 @@
 
 mod connections;
 mod harness;
-mod perf;
-mod pingpong;
-mod pingpong_kinds;
+mod matrix;
 mod verbs;
 
 use std::process::ExitCode;
@@ -21,22 +19,18 @@ type Test = fn(&mut Place);
 /// What there is, by name.
 const TESTS: &[(&str, Test)] = &[
     ("harness::two_ends_of_the_peer_script_are_content_with_each_other", harness::two_ends_are_content),
-    ("pingpong::linux_as_client_plays_ping_pong_with_us", pingpong::linux_as_client),
-    ("pingpong::linux_as_server_plays_ping_pong_with_us", pingpong::linux_as_server),
-    (
-        "pingpong_kinds::linux_as_client_plays_uc_ud_and_srq_ping_pong_with_us",
-        pingpong_kinds::linux_as_client,
-    ),
-    (
-        "pingpong_kinds::linux_as_server_plays_uc_ud_and_srq_ping_pong_with_us",
-        pingpong_kinds::linux_as_server,
-    ),
+    ("matrix::linux_calls_with_every_program", matrix::linux_as_client),
+    ("matrix::linux_is_called_by_every_program", matrix::linux_as_server),
+    ("matrix::linux_calls_under_faults", matrix::linux_as_client_under_faults),
+    ("matrix::linux_is_called_under_faults", matrix::linux_as_server_under_faults),
+    ("matrix::two_of_ours_play_with_each_other_at_taps", matrix::ours_at_taps),
+    ("matrix::two_of_ours_play_with_each_other_at_a_veth_pair", matrix::ours_at_a_veth_pair),
     ("connections::linux_calls_rping_ucmatose_udaddy_and_cmtime", connections::linux_calls),
-    ("connections::linux_is_called_by_rping_ucmatose_and_udaddy", connections::linux_is_called),
-    ("perf::linux_as_client_measures_with_us", perf::linux_as_client),
-    ("perf::linux_as_server_measures_with_us", perf::linux_as_server),
     ("verbs::linux_carries_out_operations_on_our_memory", verbs::linux_is_active),
     ("verbs::we_carry_out_operations_on_linux_memory", verbs::we_are_active),
+    ("verbs::linux_uses_our_keys_as_long_as_they_last", verbs::linux_has_our_keys),
+    ("verbs::we_use_linux_keys_as_long_as_they_last", verbs::we_have_linux_keys),
+    ("verbs::linux_and_we_do_not_hear_each_others_flush", verbs::flush_is_unheard),
     ("harness::a_guest_does_many_things_at_once_and_says_how_it_is_to_its_end", harness::to_its_end),
 ];
 

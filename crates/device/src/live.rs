@@ -71,6 +71,8 @@ struct Inner {
     stop: bool,
     /// The engine has stopped, and the capture is whole.
     has_ended: bool,
+    /// Nobody is at the other end of the link any more.
+    is_cut: bool,
     /// What the rules on the link did to frames that we sent.
     rule_counts: Counts,
 }
@@ -164,10 +166,19 @@ impl Shared {
         timeout: Option<Duration>,
         mut ready: impl FnMut(&mut Node) -> Option<T>,
     ) -> Result<Option<T>, DeviceError> {
+        self.wait_for_inner(timeout, |inner| ready(&mut inner.node))
+    }
+
+    /// As [`wait`](Self::wait), for anything.
+    fn wait_for_inner<T>(
+        &self,
+        timeout: Option<Duration>,
+        mut ready: impl FnMut(&mut Inner) -> Option<T>,
+    ) -> Result<Option<T>, DeviceError> {
         let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut inner = self.lock();
         loop {
-            if let Some(found) = ready(&mut inner.node) {
+            if let Some(found) = ready(&mut inner) {
                 return Ok(Some(found));
             }
             if let Some(failure) = &inner.failure {

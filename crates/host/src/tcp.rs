@@ -131,6 +131,14 @@ impl Tcp {
             .count()
     }
 
+    /// Streams that the application closed, all of which was confirmed, and whose peer has not finished.
+    pub(crate) fn half_closed(&self, stack: &Stack) -> usize {
+        let nobodys = self.streams.values().filter(|stream| stream.owner == Owner::Nobody);
+        nobodys
+            .filter(|stream| stack.sockets.get::<Socket<'_>>(stream.handle).state() == State::FinWait2)
+            .count()
+    }
+
     /// The connection to this listener that has waited longest.
     pub(crate) fn accept(&mut self, stack: &mut Stack, id: ListenerId) -> Option<StreamId> {
         for (stream_id, stream) in &mut self.streams {

@@ -102,6 +102,11 @@ impl Cable {
         Some(&self.present)
     }
 
+    /// Whether the other end is gone.
+    pub(super) fn is_cut(&self) -> bool {
+        !self.outgoing.is_open.load(Ordering::Acquire)
+    }
+
     /// Whether frames wait.
     pub(super) fn has_frames(&self) -> bool {
         !self.incoming.queue().frames.is_empty()

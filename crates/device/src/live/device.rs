@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rdmalab_host::HostAddress;
+use rdmalab_host::{Host, HostAddress};
 use rdmalab_net::{PacketSocket, Poller, Tap, WallClock, kernel_addresses};
 use rdmalab_roce::{CongestionControl, Counters, EndpointConfig, Profile};
 use rdmalab_sim::{Counts, RuleSet, Seed};
@@ -31,6 +31,8 @@ use crate::recorder::Recorder;
 
 /// How long a device that is closed waits for its TCP peers to confirm what was sent to them.
 const PARTING: Duration = Duration::from_millis(500);
+/// How long it waits for those that have confirmed all to finish, too: who closes at the same time is answered.
+const COURTESY: Duration = Duration::from_millis(30);
 
 /// What a live device is made with, whatever moves its frames.
 pub struct DeviceConfig {
@@ -206,6 +208,7 @@ impl Device {
                 failure: None,
                 stop: false,
                 has_ended: false,
+                is_cut: false,
                 rule_counts: Counts::default(),
             }),
             changed: Condvar::new(),
@@ -293,10 +296,18 @@ impl Device {
         self.shared.lock().failure.take().map_or(Ok(()), Err)
     }
 
+    /// Waits until no streams are left, unless nobody is at the other end of the link.
+    fn wait_for_streams(&self, patience: Duration, left: impl Fn(&Host) -> usize) {
+        let _ = self.shared.wait_for_inner(Some(patience), |inner| {
+            let is_done = inner.is_cut || inner.node.host().is_none_or(|host| left(host) == 0);
+            is_done.then_some(())
+        });
+    }
+
     fn stop(&mut self) {
         // What was written to streams before they were dropped should still arrive.
-        let finished = |node: &mut Node| node.host().is_none_or(|host| host.unfinished_streams() == 0);
-        let _ = self.shared.wait_for_node(Some(PARTING), |node| finished(node).then_some(()));
+        self.wait_for_streams(PARTING, Host::unfinished_streams);
+        self.wait_for_streams(COURTESY, Host::half_closed_streams);
         self.shared.lock().stop = true;
         self.shared.waker.wake();
         if let Some(thread) = self.thread.take() {

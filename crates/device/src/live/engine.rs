@@ -45,6 +45,7 @@ fn drive(shared: &Arc<Shared>, mut poller: Poller, wire: &mut Wire) -> Result<()
         let mut inner = shared.lock();
         let turn = turn(&mut inner, wire);
         inner.rule_counts = wire.rule_counts();
+        inner.is_cut = wire.device.is_cut();
         drop(inner);
         shared.changed.notify_all();
         (progress, down) = match turn {

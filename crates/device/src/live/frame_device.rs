@@ -50,6 +50,11 @@ impl FrameDevice {
         Ok(())
     }
 
+    /// Whether it is known that nobody is at the other end any more.
+    pub(super) fn is_cut(&self) -> bool {
+        matches!(self, Self::Cable(cable) if cable.is_cut())
+    }
+
     fn has_frames(&self) -> bool {
         match self {
             Self::Tap(..) => false,

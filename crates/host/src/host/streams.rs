@@ -76,6 +76,12 @@ impl Host {
         self.tcp.unfinished(&self.stack)
     }
 
+    /// Closed streams whose peer has confirmed all and not finished itself. A host that stops will not answer it when it
+    /// does.
+    pub fn half_closed_streams(&self) -> usize {
+        self.tcp.half_closed(&self.stack)
+    }
+
     /// Resets the connection and lets go of the stream; what was written may not arrive.
     pub fn abort(&mut self, id: StreamId) -> Result<(), StreamError> {
         self.tcp.abort(&mut self.stack, id)

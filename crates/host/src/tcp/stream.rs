@@ -266,6 +266,8 @@ impl Tcp {
         stream.owner = Owner::Nobody;
         stream.leftover = Vec::new();
         let socket = socket(stack, stream);
+        // A host may stop as soon as its own words are confirmed; it must not owe the peer the confirmation of the last ones.
+        socket.set_ack_delay(None);
         stream.seen = socket.state();
         if socket.state() == State::Closed && socket.local_endpoint().is_none() {
             self.remove(stack, id);

@@ -300,6 +300,20 @@ fn what_was_written_before_close_arrives() {
 }
 
 #[test]
+fn who_has_closed_confirms_the_peers_end_without_delay() {
+    let mut link = Link::new();
+    let (client, server) = open(&mut link, B4);
+    link.a.close(client).unwrap();
+    assert!(link.run(link.now + SECOND, |link| link.a.unfinished_streams() == 0));
+    assert_eq!(link.a.half_closed_streams(), 1);
+    link.b.close(server).unwrap();
+    let start = link.now;
+    assert!(link.run(start + SECOND, |link| link.b.unfinished_streams() == 0));
+    assert!(link.now - start < MILLISECOND, "{} ns", link.now - start);
+    assert_eq!(link.a.half_closed_streams(), 0);
+}
+
+#[test]
 fn a_closed_stream_of_a_peer_that_never_finishes_is_reset_after_a_minute() {
     let mut link = Link::new();
     let (client, server) = open(&mut link, B4);

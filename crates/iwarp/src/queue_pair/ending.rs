@@ -1,7 +1,7 @@
 //! All ways to the end of a connection: in order, by a Terminate message, by the loss of the stream.
 
 use rdmalab_verbs::{CompletionStatus, Context, State};
-use rdmalab_wire::iwarp::Terminate;
+use rdmalab_wire::iwarp::{Terminate, TerminateError};
 
 use super::QueuePair;
 use crate::event::{End, Event, TerminatedBy};
@@ -29,6 +29,12 @@ impl QueuePair {
             self.events.push(Event::Reset);
             self.enter_error(context, CompletionStatus::WorkRequestFlushed);
         }
+    }
+
+    /// Ends the connection by a Terminate message before it has carried anything: the peer takes it for one that stands, and the
+    /// start-up has come to terms that we cannot take (RFC 6581 §7).
+    pub fn terminate(&mut self, context: &mut Context, error: TerminateError) {
+        self.fail(context, &Fault::new(error), None);
     }
 
     /// The peer's direction of the stream has ended.

@@ -6,6 +6,8 @@ use rdmalab_verbs::{
 };
 use rdmalab_wire::Qpn;
 
+use crate::profile::Profile;
+
 /// What a [`QueuePair`](crate::QueuePair) is made with (`ibv_qp_init_attr`).
 #[derive(Clone, Copy, Debug)]
 pub struct QueuePairConfig {
@@ -106,6 +108,12 @@ impl StreamSettings {
     /// For segments of a size, with all operations.
     pub fn new(segment_size: usize) -> Self {
         Self { segment_size, rfc7306: true, swapped_terminates: false }
+    }
+
+    /// For segments of a size, with the habits of an implementation.
+    pub fn of(profile: &Profile, segment_size: usize) -> Self {
+        let Profile { rfc7306, swapped_terminates, .. } = *profile;
+        Self { segment_size, rfc7306, swapped_terminates }
     }
 }
 

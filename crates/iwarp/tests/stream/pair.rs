@@ -1,9 +1,7 @@
 //! Two queue pairs, back to back, with a stream each way that may be cut anywhere.
 
 use rdmalab_iwarp::{End, Event, Role};
-use rdmalab_verbs::{
-    Completion, CompletionStatus, Operation, RemoteAddress, SendFlags, SendRequest, State,
-};
+use rdmalab_verbs::{Completion, CompletionStatus, Operation, RemoteAddress, SendFlags, SendRequest, State};
 
 use crate::side::{Setup, Side};
 

@@ -67,9 +67,11 @@ fn a_read_of_64_kib_arrives() {
     }
 }
 
-/// Everything there is, both ways at once.
-pub fn converse(pair: &mut Pair) {
-    for (side, length) in [(0, 700), (1, 3000)] {
+const LENGTHS: [usize; 2] = [700, 3000];
+
+/// Everything there is, both ways at once, in messages of about these lengths.
+pub fn converse(pair: &mut Pair, lengths: [usize; 2]) {
+    for (side, length) in lengths.into_iter().enumerate() {
         pair.sides[1 - side].receive(1, 20_000, 4000);
         pair.sides[1 - side].receive(2, 24_000, 0);
         pair.sides[side].fill(0, &pattern(side, 8000));
@@ -91,8 +93,8 @@ pub fn converse(pair: &mut Pair) {
 fn all_operations_in_both_directions_arrive() {
     for setup in setups() {
         let mut pair = Pair::new(setup);
-        converse(&mut pair);
-        for (side, length) in [(0, 700), (1, 3000)] {
+        converse(&mut pair, LENGTHS);
+        for (side, length) in LENGTHS.into_iter().enumerate() {
             let data = pattern(side, 8000);
             let other = &pair.sides[1 - side];
             assert_eq!(other.bytes(10_000, length), data[..length], "WRITE {setup:?}");
@@ -112,8 +114,8 @@ fn all_operations_in_both_directions_arrive() {
                 .filter(|it| it.kind == CompletionKind::ReceiveRdmaWithImmediate)
                 .map(|it| (it.immediate, it.length))
                 .collect();
-            let (other_side, other_length) = if side == 0 { (1, 3000) } else { (0, 700) };
-            assert_eq!(immediate, [(Some(ImmDt([1, 2, 3, other_side])), other_length / 2)]);
+            let other = 1 - side;
+            assert_eq!(immediate, [(Some(ImmDt([1, 2, 3, other as u8])), LENGTHS[other] as u32 / 2)]);
         }
     }
 }
@@ -123,7 +125,7 @@ fn either_side_can_close_in_order() {
     for closer in [0, 1] {
         for setup in setups() {
             let mut pair = Pair::new(setup);
-            converse(&mut pair);
+            converse(&mut pair, LENGTHS);
             pair.disconnect(closer);
             pair.run();
             let told = [Event::CloseSending, Event::Closed { graceful: true }];

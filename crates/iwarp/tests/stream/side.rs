@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use rdmalab_iwarp::{
-    Identity, Negotiated, QueuePair, QueuePairConfig, ReadyToReceive, Role, StreamSettings,
-};
+use rdmalab_iwarp::{Identity, Negotiated, QueuePair, QueuePairConfig, ReadyToReceive, Role, StreamSettings};
 use rdmalab_verbs::{
     Access, Capabilities, Completion, CompletionQueueId, Context, HeapMemory, Memory, PostError,
     ProtectionDomainId, ReceiveRequest, RemoteAddress, SendRequest, Sge, SharedReceiveQueueConfig,
@@ -119,9 +117,8 @@ impl Side {
         let domain = context.allocate_protection_domain().unwrap();
         let completions = context.create_completion_queue(setup.entries).unwrap();
         let memory = Arc::new(HeapMemory::new(setup.memory));
-        let key = context
-            .register(domain, BASE, Arc::clone(&memory) as Arc<dyn Memory>, setup.rights)
-            .unwrap();
+        let key =
+            context.register(domain, BASE, Arc::clone(&memory) as Arc<dyn Memory>, setup.rights).unwrap();
         let shared_config =
             SharedReceiveQueueConfig { max_requests: setup.depth, ..SharedReceiveQueueConfig::default() };
         let shared =

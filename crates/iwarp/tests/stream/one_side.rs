@@ -1,0 +1,14 @@
+//! One side by script, file by file as the RFCs have it.
+
+mod answers;
+mod atomics;
+mod ending;
+mod framing;
+mod headers;
+mod local;
+mod placement;
+mod reads;
+mod receives;
+mod sending;
+mod start;
+mod terminates;

@@ -137,7 +137,7 @@ pub struct Options {
     #[arg(long, default_value_t = 0)]
     tclass: u8,
 
-    /// Connect by rdma_cm instead of exchanging queue pairs over TCP; over RC only, with one queue pair
+    /// Connect by rdma_cm instead of exchanging queue pairs over TCP; not over UC, which rdma_cm does not know
     #[arg(short = 'R', long = "rdma_cm")]
     rdma_cm: bool,
 
@@ -196,6 +196,9 @@ fn path_mtu(text: &str) -> std::result::Result<PathMtu, &'static str> {
 /// Measures.
 pub fn run(options: &Options) -> Result<Outcome> {
     options.check()?;
+    if !options.rdma_cm {
+        options.link.check_transport("connections over iWARP are made by rdma_cm: add -R")?;
+    }
     if let Some(server) = options.server {
         options.link.check_peer(server)?;
     }
@@ -243,6 +246,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
         out(&RULE);
     }
     let (counters, rules) = (device.counters(), device.rule_counts());
+    let traffic = options.link.traffic(&device);
     let closed = device.close();
     if let (Err(_), Err(error)) = (&outcome, &closed) {
         tell_error(format_args!("rdmalab: {error}"));
@@ -255,8 +259,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
     closed.map_err(Error::failed)?;
     printed?;
     // Beside the table, which others may want to read.
-    let (sent, again, received) = (counters.sent_pkts, counters.retransmitted_pkts, counters.rcvd_pkts);
-    tell_error(format_args!("RoCE packets: {sent} sent, {again} of them again; {received} received"));
+    tell_error(traffic);
     for (reason, count) in discards::seen(&counters) {
         tell_error(format_args!("received and discarded: {count} ({})", discards::words(reason)));
     }

@@ -10,6 +10,7 @@ use rdmalab_device::{Completion, CompletionStatus, SendFlags, SendRequest};
 use super::error::PerfError;
 use super::exchange::{Figures, Terms};
 use super::figures::Tally;
+use super::managed::greeting;
 use super::options::{Length, Operation, Options};
 use super::requests::{
     Values, check, check_length, count_of, id, is_receive, post_receive, queue_pair_of, work,
@@ -237,6 +238,9 @@ impl<'a> Flow<'a> {
         self.last = now;
         if is_receive(completion) {
             check(completion, self.lanes[queue_pair].received + 1)?;
+            if greeting::is_one(completion) {
+                return Ok(());
+            }
             check_length(completion, self.load.size, self.options)?;
             self.lanes[queue_pair].received += 1;
             self.received.done(1, now);

@@ -13,6 +13,7 @@ use super::Role;
 use super::error::PerfError;
 use super::exchange::Terms;
 use super::figures::{Latencies, Pace};
+use super::managed::greeting;
 use super::options::{Length, Operation, Options};
 use super::requests::{Values, check, check_length, is_receive, post_receive, work};
 use super::session::{Ring, Session};
@@ -233,6 +234,9 @@ impl Game<'_> {
         let Some(completion) = completion else { return Ok(false) };
         if is_receive(&completion) {
             check(&completion, self.received + 1)?;
+            if greeting::is_one(&completion) {
+                return Ok(true);
+            }
             check_length(&completion, self.size, self.options)?;
             self.received += 1;
             post_receive(self.session, self.options, 0)?;

@@ -3,6 +3,7 @@
 //! the test is of datagrams, the client asks for as many services instead.
 
 mod calls;
+pub(super) mod greeting;
 mod talk;
 
 use std::cell::RefCell;
@@ -11,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use rdmalab_device::{
-    CmEventKind, CmId, Device, EventChannel, Identifier, PortSpace, ProtectionDomain, QueuePair,
+    CmEventKind, CmId, Device, EventChannel, Identifier, PortSpace, ProtectionDomain, Qpn, QueuePair,
     QueuePairOptions, QueuePairType,
 };
 
@@ -53,14 +54,18 @@ pub(super) struct Wish<'a> {
     pub(super) options: &'a QueuePairOptions<'a>,
     /// READs and atomics that may be under way each way.
     pub(super) reads: u8,
-    /// What is to be done with a queue pair before it is connected.
-    pub(super) prepare: &'a dyn Fn(&QueuePair) -> Result<(), PerfError>,
+    /// What is to be done with the queue pair in a place before it is connected.
+    pub(super) prepare: &'a dyn Fn(usize, &QueuePair) -> Result<(), PerfError>,
+    /// What is to be done at once with a datagram service that has been found: real servers answer no further question before.
+    pub(super) found: &'a dyn Fn(&Made) -> Result<(), PerfError>,
 }
 
 /// A connection, or one end of a datagram service.
 pub(super) struct Made {
     pub(super) identifier: Identifier,
     pub(super) queue_pair: QueuePair,
+    /// Of a datagram service that was asked for, the peer's queue pair.
+    pub(super) service: Option<Qpn>,
 }
 
 impl Manager {

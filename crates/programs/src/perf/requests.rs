@@ -4,7 +4,8 @@
 //! before it left.
 
 use rdmalab_device::{
-    Completion, CompletionStatus, Operation as Work, QueuePairType, ReceiveRequest, RemoteAddress,
+    Completion, CompletionStatus, Operation as Work, QueuePair, QueuePairType, ReceiveRequest, RemoteAddress,
+    Sge,
 };
 
 use super::error::PerfError;
@@ -52,9 +53,14 @@ pub(super) fn post_receives(session: &Session, options: &Options) -> Result<(), 
 /// Posts a receive for a message of any size of the test.
 pub(super) fn post_receive(session: &Session, options: &Options, queue_pair: usize) -> Result<(), PerfError> {
     let length = options.largest_size() + header(options);
-    let elements = [session.memory.element(session.sink(queue_pair), length)];
-    let id = RECEIVE | id(queue_pair, 0);
-    session.queue_pairs[queue_pair].post_receive(&ReceiveRequest { id, elements: &elements })?;
+    let element = session.memory.element(session.sink(queue_pair), length);
+    post_receive_at(&session.queue_pairs[queue_pair], queue_pair, element)
+}
+
+/// Posts a receive for the queue pair in a place.
+pub(super) fn post_receive_at(queue_pair: &QueuePair, place: usize, element: Sge) -> Result<(), PerfError> {
+    let id = RECEIVE | id(place, 0);
+    queue_pair.post_receive(&ReceiveRequest { id, elements: &[element] })?;
     Ok(())
 }
 

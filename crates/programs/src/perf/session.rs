@@ -15,13 +15,12 @@ use rdmalab_device::{
 
 use super::error::PerfError;
 use super::exchange::{Side, Terms};
-use super::managed::{Made, Manager, Wish};
+use super::managed::{Made, Manager, Wish, greeting};
 use super::options::{Operation, Options};
+use super::requests;
 
 /// The queue key of the programs' datagrams.
 const QUEUE_KEY: QKey = QKey::new(0x1111_1111);
-/// The one of all datagram services of rdma_cm.
-const MANAGED_QUEUE_KEY: QKey = QKey::new(0x0123_4567);
 /// Bytes in front of a received datagram.
 pub(super) const HEADER_AREA: u32 = 40;
 /// More memory than this is not registered for one test.
@@ -88,9 +87,10 @@ impl Session {
             Operation::FetchAndAdd | Operation::CompareAndSwap => Access::LOCAL_WRITE | Access::REMOTE_ATOMIC,
         };
         let memory = domain.register(length, rights)?;
+        let is_greeted = greeting::is_due(options);
         let capabilities = Capabilities {
             max_send_requests: options.send_depth(),
-            max_receive_requests: options.receive_depth(),
+            max_receive_requests: options.receive_depth() + u32::from(is_greeted),
             max_send_elements: 1,
             max_receive_elements: 1,
             max_inline: options.inline,
@@ -108,9 +108,21 @@ impl Session {
                 domain: &domain,
                 options: &wished,
                 reads: options.outstanding(),
-                prepare: &|_| Ok(()),
+                prepare: &|place, queue_pair| {
+                    if !is_greeted {
+                        return Ok(());
+                    }
+                    // A client gets no greeting, and one receive more does no harm.
+                    let sink = (count + place) as u64 * area;
+                    let length = options.largest_size() + HEADER_AREA;
+                    requests::post_receive_at(queue_pair, place, memory.element(sink, length))
+                },
+                found: &|made| {
+                    if !is_greeted { return Ok(()); }
+                    greeting::send(&domain, &completions, made, memory.element(0, greeting::LENGTH), options.patience)
+                },
             })?;
-            for Made { identifier, queue_pair } in made {
+            for Made { identifier, queue_pair, .. } in made {
                 identifiers.push(identifier);
                 queue_pairs.push(queue_pair);
             }
@@ -249,7 +261,7 @@ impl Session {
     pub(super) fn target(&self, queue_pair: usize) -> Target {
         match self.ways.get(queue_pair) {
             Some(way) => {
-                let key = if self.identifiers.is_empty() { QUEUE_KEY } else { MANAGED_QUEUE_KEY };
+                let key = if self.identifiers.is_empty() { QUEUE_KEY } else { greeting::QUEUE_KEY };
                 way.target(self.remote[queue_pair].queue_pair, key)
             }
             None => Target::Connected,

@@ -38,12 +38,12 @@ impl Manager {
         source: Option<IpAddr>,
         wish: &Wish<'_>,
     ) -> Result<Vec<Made>, PerfError> {
-        let open = || -> Result<Made, PerfError> {
+        let open = |place: usize| -> Result<Made, PerfError> {
             let identifier = way(&self.channel, wish.space, source, server)?;
             let queue_pair = identifier.queue_pair(wish.domain, wish.options)?;
-            (wish.prepare)(&queue_pair)?;
+            (wish.prepare)(place, &queue_pair)?;
             identifier.connect(&parameters(wish))?;
-            Ok(Made { identifier, queue_pair })
+            Ok(Made { identifier, queue_pair, service: None })
         };
         let end = Instant::now() + AGAIN;
         let is_known = self.client.replace(Some(server.ip())).is_some();
@@ -51,24 +51,32 @@ impl Manager {
         let (mut standing, mut refused) = (0, Vec::new());
         while standing < wish.count {
             while made.len() < wish.count && made.len() - standing < CALLS {
-                made.push(open()?);
+                made.push(open(made.len())?);
             }
             let patience = if refused.is_empty() { self.patience } else { Some(PAUSE) };
             let event = match next_event(&self.channel, patience, "an answer to a call") {
                 Err(ConnectError::Silence { .. }) if !refused.is_empty() => {
                     for place in refused.drain(..) {
-                        made[place] = open()?;
+                        made[place] = open(place)?;
                     }
                     continue;
                 }
                 event => event?,
             };
             self.note(event.id, &event.kind);
+            if !self.over.borrow().is_empty() {
+                return Err(PerfError::Gone);
+            }
             let Some(place) = place_of(&made, event.id) else { continue };
             match &event.kind {
-                CmEventKind::Established { .. } | CmEventKind::ServiceResolved { .. } => standing += 1,
+                CmEventKind::Established { .. } => standing += 1,
+                CmEventKind::ServiceResolved { queue_pair, .. } => {
+                    made[place].service = Some(*queue_pair);
+                    (wish.found)(&made[place])?;
+                    standing += 1;
+                }
                 kind if passes(kind, is_known) && Instant::now() < end => refused.push(place),
-                kind => fail_if_over(kind, server)?,
+                kind => still_hopeful(kind, server)?,
             }
         }
         Ok(made)
@@ -82,11 +90,14 @@ impl Manager {
             let ChannelEvent { id, called, kind } =
                 next_event(&self.channel, self.patience, "a client's call")?;
             self.note(id, &kind);
+            if !self.over.borrow().is_empty() {
+                return Err(PerfError::Gone);
+            }
             if let Some(called) = called {
                 let is_ours =
                     matches!(kind, CmEventKind::ConnectRequest { listener: of, .. } if of == listener);
                 if is_ours && made.len() < wish.count && self.is_the_client(&called) {
-                    made.push(accept(called, wish)?);
+                    made.push(accept(made.len(), called, wish)?);
                     // Who asks for a datagram service says nothing more.
                     standing += usize::from(wish.space == PortSpace::Udp);
                 }
@@ -96,7 +107,7 @@ impl Manager {
             let Some(place) = place_of(&made, id) else { continue };
             match &kind {
                 CmEventKind::Established { .. } => standing += 1,
-                kind => fail_if_over(kind, peer_of(&made[place].identifier))?,
+                kind => still_hopeful(kind, peer_of(&made[place].identifier))?,
             }
         }
         Ok(made)
@@ -109,11 +120,11 @@ impl Manager {
     }
 }
 
-fn accept(called: Identifier, wish: &Wish<'_>) -> Result<Made, PerfError> {
+fn accept(place: usize, called: Identifier, wish: &Wish<'_>) -> Result<Made, PerfError> {
     let queue_pair = called.queue_pair(wish.domain, wish.options)?;
-    (wish.prepare)(&queue_pair)?;
+    (wish.prepare)(place, &queue_pair)?;
     called.accept(&parameters(wish))?;
-    Ok(Made { identifier: called, queue_pair })
+    Ok(Made { identifier: called, queue_pair, service: None })
 }
 
 fn parameters(wish: &Wish<'_>) -> ConnectionParameters<'static> {
@@ -147,11 +158,7 @@ fn peer_of(identifier: &Identifier) -> SocketAddr {
     peer.unwrap_or(SocketAddr::from(([0; 4], 0)))
 }
 
-/// What an event means for a connection that is being made, or has just been.
-fn fail_if_over(kind: &CmEventKind, peer: SocketAddr) -> Result<(), ConnectError> {
-    match (kind, refusal(kind, peer)) {
-        (_, Some(refusal)) => Err(refusal),
-        (CmEventKind::Disconnected(_), None) => Err(ConnectError::Unreachable(peer)),
-        _ => Ok(()),
-    }
+/// Fails if an event is the end of a call.
+fn still_hopeful(kind: &CmEventKind, peer: SocketAddr) -> Result<(), ConnectError> {
+    refusal(kind, peer).map_or(Ok(()), Err)
 }

@@ -47,14 +47,21 @@ impl Talk {
         };
         let completions = device.completion_queue(RECEIVES as u32 + 1)?;
         let usual = QueuePairOptions::new(QueuePairType::Rc, &completions);
-        let prepare = |queue_pair: &QueuePair| {
+        let prepare = |_, queue_pair: &QueuePair| {
             (1..=RECEIVES as u64).try_for_each(|id| receive(queue_pair, &memory, id))
         };
         let options = &QueuePairOptions { capabilities, ..usual };
-        let wish =
-            Wish { space: PortSpace::Tcp, count: 1, domain: &domain, options, reads: 1, prepare: &prepare };
+        let wish = Wish {
+            space: PortSpace::Tcp,
+            count: 1,
+            domain: &domain,
+            options,
+            reads: 1,
+            prepare: &prepare,
+            found: &|_| Ok(()),
+        };
         let mut made = manager.connect(&wish)?;
-        let Some(Made { identifier, queue_pair }) = made.pop() else {
+        let Some(Made { identifier, queue_pair, .. }) = made.pop() else {
             return Err(PerfError::OtherQueuePairs);
         };
         Ok(Self {

@@ -22,7 +22,7 @@ use std::net::IpAddr;
 use rdmalab_cm::{Cm, Config, ConnectionId, ListenerId, ResolutionId};
 use rdmalab_roce::{CreateError, Endpoint, Event};
 use rdmalab_sim::{Random, Seed};
-use rdmalab_verbs::{Context, LimitReached, State, Table};
+use rdmalab_verbs::{Context, LimitReached, Table};
 use rdmalab_wire::mad::PortSpace;
 use rdmalab_wire::{PKey, Psn};
 
@@ -97,6 +97,11 @@ impl ConnectionTable {
     /// The next event of the transport.
     pub(crate) fn poll_transport_event(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    /// Whether events of the transport wait here.
+    pub(crate) fn has_transport_events(&self) -> bool {
+        !self.events.is_empty()
     }
 
     /// Events of the transport that were lost because nobody took the others out.
@@ -278,13 +283,11 @@ impl Connections<'_> {
         Ok((identifier.local, identifier.peer))
     }
 
-    /// Moves the queue pair of an identifier to the error state.
+    /// Moves the queue pair of an identifier to the error state; what it has carried out it still answers.
     fn break_queue_pair(&mut self, id: CmId) {
         if let Ok(Identifier { queue_pair: Some((number, _)), .. }) = self.table.identifier(id) {
-            let number = *number;
-            let error = rdmalab_verbs::Attributes { state: Some(State::Err), ..Default::default() };
-            // It may be gone, or there already.
-            let _ = self.endpoint.modify(self.context, number, &error);
+            // It may be gone.
+            let _ = self.endpoint.give_up(self.context, *number);
         }
     }
 }

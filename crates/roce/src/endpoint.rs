@@ -85,6 +85,11 @@ impl Endpoint {
         self.port.events.pop_front()
     }
 
+    /// Whether events wait to be taken out.
+    pub fn has_events(&self) -> bool {
+        !self.port.events.is_empty()
+    }
+
     /// The state of a queue pair.
     pub fn state(&self, number: Qpn) -> Option<State> {
         self.queue_pairs.get(number.value()).map(QueuePair::state)
@@ -134,6 +139,23 @@ impl Endpoint {
         self.settle(number);
         self.notice_overruns(context);
         Ok(())
+    }
+
+    /// Gives a connection up: the queue pair goes into ERR, where its work is flushed. Unlike after a
+    /// [`modify`](Self::modify) to ERR, which ends everything at once, what it has carried out is still answered, so that
+    /// the peer does not repeat it: of a long response to a READ nothing more, else up to 128 packets. In RESET, nothing
+    /// happens.
+    pub fn give_up(&mut self, context: &mut Context, number: Qpn) -> Result<(), ModifyError> {
+        let queue_pair = self.queue_pairs.get_mut(number.value()).ok_or(ModifyError::NoSuchQueuePair)?;
+        queue_pair.give_up(context, &mut self.port);
+        self.settle(number);
+        self.notice_overruns(context);
+        Ok(())
+    }
+
+    /// Whether a queue pair has carried out something that it has not answered yet.
+    pub fn owes_answers(&self, number: Qpn) -> bool {
+        self.queue_pairs.get(number.value()).is_some_and(QueuePair::owes_answers)
     }
 
     /// Posts to the send queue.

@@ -231,6 +231,12 @@ impl ReceiveHalf {
         }
     }
 
+    pub(crate) fn keep_last_words(&mut self) {
+        if let Self::Reliable(responder) = self {
+            responder.keep_last_words();
+        }
+    }
+
     pub(crate) fn may_send(&self) -> bool {
         matches!(self, Self::Reliable(responder) if responder.may_send())
     }

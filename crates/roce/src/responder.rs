@@ -28,6 +28,9 @@ use crate::settings::Settings;
 use replay::Replay;
 use replies::{Acknowledgement, Replies};
 
+/// Packets of answers that still go out when a connection is given up: as many as a requester has under way.
+const LAST_WORDS: u32 = 128;
+
 /// The credit code that says: no end-to-end flow control.
 const NO_CREDITS: u8 = 31;
 
@@ -94,6 +97,11 @@ impl Responder {
     /// Answers that are not sent yet are not sent any more.
     pub(crate) fn forget_replies(&mut self) {
         self.replies.clear();
+    }
+
+    /// What is answered with few packets still is; a long response to a READ is not.
+    pub(crate) fn keep_last_words(&mut self) {
+        self.replies.keep(LAST_WORDS);
     }
 
     /// Posts to the queue pair's own receive queue. A peer that had run out of credits is told of the new one, where

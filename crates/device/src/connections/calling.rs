@@ -100,7 +100,8 @@ impl Connections<'_> {
         Ok(())
     }
 
-    /// Ends a connection (`rdma_disconnect`): the queue pair goes to the error state, the peer is told.
+    /// Ends a connection (`rdma_disconnect`): the queue pair goes to the error state, the peer is told. What the queue pair
+    /// has carried out it still acknowledges.
     pub fn disconnect(&mut self, now: u64, id: CmId) -> Result<(), CmError> {
         let identifier = self.table.identifier(id)?;
         let below = identifier.below;

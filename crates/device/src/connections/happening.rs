@@ -2,7 +2,7 @@
 
 use rdmalab_cm::{ConnectionId, ConnectionReply, Event};
 use rdmalab_roce::Endpoint;
-use rdmalab_verbs::{Attributes, Context, State};
+use rdmalab_verbs::Context;
 use rdmalab_wire::mad::RejReason;
 
 use super::identifier::{Identifier, Stage};
@@ -178,8 +178,8 @@ impl ConnectionTable {
             identifier.stage = Stage::Over;
             let was_connected = matches!(below, Below::Connection(_)) && identifier.agreement.is_some();
             if let (true, Some((number, _))) = (was_connected, identifier.queue_pair) {
-                let error = Attributes { state: Some(State::Err), ..Attributes::default() };
-                let _ = endpoint.modify(context, number, &error);
+                // It may be gone.
+                let _ = endpoint.give_up(context, number);
             }
         }
         if forgets {

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rdmalab_net::MonotonicClock;
 use rdmalab_roce::QueuePairConfig;
@@ -16,6 +17,10 @@ use super::error::DeviceError;
 use super::protection_domain::ProtectionDomain;
 use super::shared_receive_queue::SharedReceiveQueue;
 use super::xrc_domain::XrcDomain;
+use crate::port::Port;
+
+/// How long a queue pair that is dropped waits until its last answers have gone.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// What a queue pair of a live device is made with.
 #[derive(Clone, Copy)]
@@ -161,6 +166,9 @@ impl QueuePair {
 
 impl Drop for QueuePair {
     fn drop(&mut self) {
+        // What it has carried out should still be answered, should the link be slow to take that.
+        let said = |port: &mut Port| (!port.endpoint.owes_answers(self.number)).then_some(());
+        let _ = self.shared.wait(Some(LAST_WORDS), said);
         let mut inner = self.shared.lock();
         let _ = inner.port().destroy_queue_pair(self.number);
         let Some(host) = inner.node.host() else { return };

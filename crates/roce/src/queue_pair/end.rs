@@ -36,6 +36,20 @@ impl QueuePair {
         }
     }
 
+    /// Its connection is given up: into ERR, once it has answered what it has carried out.
+    pub(crate) fn give_up(&mut self, context: &mut Context, port: &mut Port) {
+        if !matches!(self.state, State::Reset | State::Err) {
+            self.receive_half.keep_last_words();
+            self.notifies = false;
+            self.enter_error(context, port);
+        }
+    }
+
+    /// Whether answers wait to be sent.
+    pub(crate) fn owes_answers(&self) -> bool {
+        self.has_answers
+    }
+
     /// Into ERR by the protocol: answers that are due, among them the NAK, still go out.
     pub(super) fn enter_error(&mut self, context: &mut Context, port: &mut Port) {
         let from = core::mem::replace(&mut self.state, State::Err);

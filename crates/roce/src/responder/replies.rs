@@ -65,6 +65,11 @@ impl Reply {
         self
     }
 
+    /// Packets still to be sent.
+    fn packets(&self) -> u32 {
+        if let Self::Read { packets, .. } = self { *packets } else { 1 }
+    }
+
     fn counts_as_read(&self) -> bool {
         matches!(
             self,
@@ -161,6 +166,22 @@ impl Replies {
         }
         self.close();
         self.last = Some(reply);
+    }
+
+    /// Keeps what is sent with so many packets at most, from the front on.
+    pub(super) fn keep(&mut self, mut packets: u32) {
+        let mut kept = 0;
+        while let Some(reply) = self.queue.get(kept)
+            && reply.packets() <= packets
+        {
+            packets -= reply.packets();
+            kept += 1;
+        }
+        if kept < self.queue.len() || packets == 0 {
+            self.last = None;
+        }
+        self.queue.truncate(kept);
+        self.reads = self.queue.iter().filter(|reply| reply.counts_as_read()).count() as u8;
     }
 
     /// Puts what stands beside the queue into it, since something follows.

@@ -11,6 +11,7 @@ mod fast_regions;
 mod flush;
 mod gaps;
 mod invalidation;
+mod last_words;
 mod lengths;
 mod message_numbers;
 mod opcodes;

@@ -4,8 +4,8 @@
 //! * [`Adapter`] is the device itself, sans-IO: an emulated host with its address and a port in it. Frames in, frames out.
 //! * [`Network`] joins two adapters by a simulated link and runs them in virtual time. Same seed, same frames.
 //! * [`Device`] runs one adapter in a thread of its own over a live back end, and gives out handles that any thread may
-//!   use: [`ProtectionDomain`], [`MemoryRegion`], [`MemoryWindow`], [`FastRegion`], [`CompletionQueue`], [`QueuePair`],
-//!   [`SharedReceiveQueue`], [`XrcDomain`], [`AddressHandle`], and TCP streams for what applications exchange beside
+//!   use: [`ProtectionDomain`], [`MemoryRegion`], [`MemoryWindow`], [`FastRegion`], [`CompletionQueue`],
+//!   [`CompletionChannel`], [`QueuePair`], [`SharedReceiveQueue`], [`XrcDomain`], [`AddressHandle`], and TCP streams for what applications exchange beside
 //!   RDMA.
 //!
 //! # Limits
@@ -37,8 +37,8 @@ pub use recorder::{RecordError, Recorder};
 
 #[cfg(feature = "net")]
 pub use live::{
-    AddressHandle, Call, CallListener, ChannelEvent, CompletionQueue, Connection, Device, DeviceConfig,
-    DeviceError, EventChannel, FastRegion, Identifier, Listener, MemoryRegion, MemoryWindow,
+    AddressHandle, Call, CallListener, ChannelEvent, CompletionChannel, CompletionQueue, Connection, Device,
+    DeviceConfig, DeviceError, EventChannel, FastRegion, Identifier, Listener, MemoryRegion, MemoryWindow,
     ProtectionDomain, QueuePair, QueuePairOptions, SharedReceiveQueue, SharedReceiveQueueOptions, Stopper,
     Stream, XrcDomain,
 };
@@ -53,7 +53,7 @@ pub use rdmalab_roce::{
 };
 pub use rdmalab_verbs::{
     Access, AddressHandleId, Attributes, Capabilities, Completion, CompletionKind, CompletionQueueId,
-    CompletionStatus, ContextEvent, FastRegistration, HeapMemory, Memory, MemoryFault, ModifyError,
+    CompletionStatus, ContextEvent, FastRegistration, HeapMemory, Memory, MemoryFault, ModifyError, NotifyOn,
     Operation, Path, Placement, PostError, ProtectionDomainId, QueuePairType, ReceiveRequest, RemoteAddress,
     Selectivity, SendFlags, SendRequest, Sge, SharedReceiveQueueConfig, SharedReceiveQueueId, State, Target,
     WindowBinding, WindowType, XrcDomainId, XrcUse,

@@ -10,6 +10,7 @@
 
 mod address_handle;
 mod cable;
+mod completion_channel;
 mod completion_queue;
 mod connection;
 mod device;
@@ -21,6 +22,7 @@ mod frame_device;
 mod memory_region;
 mod memory_window;
 mod node;
+mod notices;
 mod protection_domain;
 mod queue_pair;
 mod shared_receive_queue;
@@ -30,18 +32,21 @@ mod wire;
 mod xrc_domain;
 
 use std::net::IpAddr;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rdmalab_host::Host;
-use rdmalab_net::Waker;
+use rdmalab_net::{Signal, Waker};
 use rdmalab_sim::Counts;
 use rdmalab_wire::RKey;
 
 use crate::port::Port;
 use node::Node;
+use notices::Notices;
 
 pub use address_handle::AddressHandle;
+pub use completion_channel::CompletionChannel;
 pub use completion_queue::CompletionQueue;
 pub use connection::{ChannelEvent, EventChannel, Identifier};
 pub use device::{Device, DeviceConfig, Stopper};
@@ -62,10 +67,13 @@ struct Shared {
     /// Told after each turn of the engine, when completions or streams may have changed.
     changed: Condvar,
     waker: Waker,
+    /// Readable while asynchronous events wait.
+    asynchronous: Arc<Signal>,
 }
 
 struct Inner {
     node: Node,
+    notices: Notices,
     /// Why the engine stopped by itself.
     failure: Option<DeviceError>,
     stop: bool,
@@ -81,6 +89,34 @@ impl Inner {
     fn port(&mut self) -> &mut Port {
         self.node.port()
     }
+
+    /// Tells what has come about, before the lock is let go.
+    fn settle(&mut self) {
+        self.notices.settle(self.node.port());
+    }
+}
+
+/// The state, for as long as it is locked. Whoever waits for a descriptor is told when it is let go.
+struct Locked<'a>(MutexGuard<'a, Inner>);
+
+impl Deref for Locked<'_> {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut Inner {
+        &mut self.0
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        self.0.settle();
+    }
 }
 
 /// Objects of different devices are numbered alike and must not be mixed up.
@@ -95,7 +131,11 @@ impl Shared {
     }
 
     /// The state, for a short time.
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> Locked<'_> {
+        Locked(self.bare_lock())
+    }
+
+    fn bare_lock(&self) -> MutexGuard<'_, Inner> {
         // No code of ours panics while it holds the lock in a way that leaves it half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -156,7 +196,7 @@ impl Shared {
     /// Waits until the engine has stopped.
     fn wait_for_end(&self, patience: Duration) -> bool {
         let runs = |inner: &mut Inner| !inner.has_ended;
-        let waited = self.changed.wait_timeout_while(self.lock(), patience, runs);
+        let waited = self.changed.wait_timeout_while(self.bare_lock(), patience, runs);
         waited.unwrap_or_else(PoisonError::into_inner).0.has_ended
     }
 
@@ -176,9 +216,11 @@ impl Shared {
         mut ready: impl FnMut(&mut Inner) -> Option<T>,
     ) -> Result<Option<T>, DeviceError> {
         let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let mut inner = self.lock();
+        let mut inner = self.bare_lock();
         loop {
-            if let Some(found) = ready(&mut inner) {
+            let found = ready(&mut inner);
+            inner.settle();
+            if let Some(found) = found {
                 return Ok(Some(found));
             }
             if let Some(failure) = &inner.failure {

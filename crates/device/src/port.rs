@@ -8,7 +8,7 @@
 use std::net::IpAddr;
 
 use rdmalab_host::Reach;
-use rdmalab_roce::{Batch, Counters, CreateError, Endpoint, EndpointConfig, QueuePairConfig};
+use rdmalab_roce::{Batch, Counters, CreateError, Endpoint, EndpointConfig, Event, QueuePairConfig};
 use rdmalab_verbs::{
     AddressHandleId, Attributes, Context, ModifyError, Path, PostError, ProtectionDomainId, ReceiveRequest,
     SendRequest,
@@ -135,11 +135,28 @@ impl Port {
         self.endpoint.post_receive(&mut self.context, number, request)
     }
 
+    /// Whether [asynchronous events](Self::poll_asynchronous_event) wait to be taken out.
+    pub fn has_events(&self) -> bool {
+        self.connections.as_ref().is_some_and(|table| table.has_transport_events())
+            || self.endpoint.has_events()
+            || self.context.has_asynchronous_events()
+    }
+
+    /// As [`poll_event`](Self::poll_event), but for events of armed completion queues, which stay.
+    pub fn poll_asynchronous_event(&mut self) -> Option<DeviceEvent> {
+        let of_queue_pair = self.poll_transport_event().map(DeviceEvent::QueuePair);
+        of_queue_pair.or_else(|| self.context.poll_asynchronous_event().map(DeviceEvent::SharedQueue))
+    }
+
+    fn poll_transport_event(&mut self) -> Option<Event> {
+        let passed = self.connections.as_mut().and_then(|table| table.poll_transport_event());
+        passed.or_else(|| self.endpoint.poll_event())
+    }
+
     /// Takes the next asynchronous event out: those of the transport in their order, then those of shared queues in
     /// theirs. Which of two of different origin came first is not known.
     pub fn poll_event(&mut self) -> Option<DeviceEvent> {
-        let passed = self.connections.as_mut().and_then(|table| table.poll_transport_event());
-        let of_queue_pair = passed.or_else(|| self.endpoint.poll_event()).map(DeviceEvent::QueuePair);
+        let of_queue_pair = self.poll_transport_event().map(DeviceEvent::QueuePair);
         of_queue_pair.or_else(|| self.context.poll_event().map(DeviceEvent::SharedQueue))
     }
 

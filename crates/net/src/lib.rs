@@ -9,6 +9,7 @@
 //! - [`TcpSockets`] are many TCP sockets that never block.
 //! - [`PacketSocket`] is an interface of the kernel's, used beside it.
 //! - [`kernel_addresses`] lists what the kernel answers for itself.
+//! - [`Signal`] is a flag that others can wait for.
 //! - [`Poller`] waits for a device, for another thread's [`Waker`], or for a moment.
 //! - [`MonotonicClock`] and [`WallClock`] are u64 counts of nanoseconds.
 //!
@@ -22,6 +23,7 @@ mod clock;
 mod error;
 mod packet;
 mod poller;
+mod signal;
 mod tap;
 mod tcp;
 mod tcp_sockets;
@@ -32,6 +34,7 @@ pub use clock::{MonotonicClock, WallClock};
 pub use error::NetError;
 pub use packet::{PacketLosses, PacketSocket};
 pub use poller::{Interest, Poller, Ready, Waker, use_precise_timers};
+pub use signal::Signal;
 pub use tap::{FRAME_CAPACITY, Tap};
 pub use tcp::{begin_connect, has_ended};
 pub use tcp_sockets::{AcceptedTcp, TcpEvent, TcpRead, TcpSockets};

@@ -6,15 +6,14 @@
 //! thread costs no system call.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::{MonotonicClock, NetError};
+use crate::{MonotonicClock, NetError, Signal};
 
 /// What to wait for on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,22 +49,13 @@ pub struct Waker {
     signal: Arc<Signal>,
 }
 
-#[derive(Debug)]
-struct Signal {
-    event: OwnedFd,
-    /// The event descriptor is readable, or a thread is about to make it so, or the owner is taking it.
-    raised: AtomicBool,
-}
-
 impl Poller {
     /// A poller with its event descriptor.
     ///
     /// # Errors
     /// [`NetError::System`] when the process has no descriptor left.
     pub fn new() -> Result<Self, NetError> {
-        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(|error| failed("make an event descriptor", error))?;
-        Ok(Self { signal: Arc::new(Signal { event, raised: AtomicBool::new(false) }) })
+        Ok(Self { signal: Arc::new(Signal::new()?) })
     }
 
     /// A handle for another thread.
@@ -121,7 +111,7 @@ impl Poller {
         let deadline = timeout
             .and_then(|timeout| u64::try_from(timeout.as_nanos()).ok())
             .and_then(|timeout| MonotonicClock::now().checked_add(timeout));
-        let event = PollFd::new(&self.signal.event, PollFlags::IN);
+        let event = PollFd::new(&*self.signal, PollFlags::IN);
         let watch = |device, flags| PollFd::from_borrowed_fd(device, flags);
         let first = match device {
             Some((device, Interest::Read)) => watch(device, PollFlags::IN),
@@ -146,7 +136,7 @@ impl Poller {
         }
         let mut ready = Ready::default();
         if !descriptors[0].revents().is_empty() {
-            self.signal.lower().map_err(|error| failed("read an event descriptor", error))?;
+            self.signal.lower()?;
             ready.woken = true;
         }
         if device.is_some() {
@@ -162,34 +152,7 @@ impl Poller {
 impl Waker {
     /// Ends the poller's current wait, or its next one if it is not waiting.
     pub fn wake(&self) {
-        if self.signal.raised.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        loop {
-            match rustix::io::write(&self.signal.event, &1u64.to_ne_bytes()) {
-                Err(Errno::INTR) => {}
-                // The one possible refusal is a full counter, and then the descriptor is readable already.
-                _ => return,
-            }
-        }
-    }
-}
-
-impl Signal {
-    /// Takes the signal back. The descriptor is emptied before the flag falls: were it the other way
-    /// round, a wake in between would be read away here while the flag says that it is still to come.
-    fn lower(&self) -> Result<(), Errno> {
-        let mut count = [0; 8];
-        loop {
-            match rustix::io::read(&self.event, &mut count) {
-                Ok(_) | Err(Errno::AGAIN) => break,
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        // A swap, not a store: it reads what the last wake wrote, and so sees what that thread did.
-        self.raised.swap(false, Ordering::AcqRel);
-        Ok(())
+        self.signal.raise();
     }
 }
 
@@ -216,7 +179,9 @@ fn failed(action: &'static str, error: Errno) -> NetError {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use rustix::event::{EventfdFlags, eventfd};
 
     use super::*;
 

@@ -57,6 +57,8 @@ pub struct Context {
     xrc_domains: Table<XrcDomain>,
     address_handles: Table<AddressHandle>,
     events: Events,
+    /// Of completion queues that are armed, which are not asynchronous events.
+    completion_events: Events,
     next_address: u64,
 }
 
@@ -82,6 +84,7 @@ impl Context {
             xrc_domains: table(limits.xrc_domains),
             address_handles: table(limits.address_handles),
             events: Events::default(),
+            completion_events: Events::default(),
             next_address: FIRST_ADDRESS,
         }
     }

@@ -46,6 +46,10 @@ impl Events {
         self.waiting.push_back(event);
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     pub(crate) fn pop(&mut self) -> Option<ContextEvent> {
         self.waiting.pop_front()
     }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rdmalab_verbs::{Completion, CompletionQueueId};
+use rdmalab_verbs::{Completion, CompletionQueueId, NotifyOn};
 
+use super::completion_channel::CompletionChannel;
 use super::error::DeviceError;
 use super::{Shared, same_device};
 
@@ -15,8 +16,18 @@ pub struct CompletionQueue {
 }
 
 impl CompletionQueue {
-    pub(super) fn new(shared: &Arc<Shared>, entries: u32) -> Result<Self, DeviceError> {
-        let id = shared.lock().port().context.create_completion_queue(entries)?;
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        entries: u32,
+        channel: Option<&CompletionChannel>,
+    ) -> Result<Self, DeviceError> {
+        let channel = channel.map(|channel| channel.id(shared)).transpose()?;
+        let mut inner = shared.lock();
+        let id = inner.port().context.create_completion_queue(entries)?;
+        if let Some(channel) = channel {
+            inner.notices.attach(id, channel);
+        }
+        drop(inner);
         Ok(Self { shared: Arc::clone(shared), id })
     }
 
@@ -34,6 +45,22 @@ impl CompletionQueue {
         self.shared.lock().port().context.poll_completion(self.id)
     }
 
+    /// Arms it (`ibv_req_notify_cq`): of the next completion that is put into it, or the next that is solicited or failed,
+    /// its channel tells once. Of what is in it already nothing is told: take that out behind arming it. One that is armed
+    /// for solicited completions can be armed for all, not the other way.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoChannel`] where it was made without one, or that is gone.
+    pub fn arm(&self, on: NotifyOn) -> Result<(), DeviceError> {
+        let mut inner = self.shared.lock();
+        if !inner.notices.is_attached(self.id) {
+            return Err(DeviceError::NoChannel);
+        }
+        // It is there as long as its handle is.
+        let _ = inner.port().context.arm_completion_queue(self.id, on);
+        Ok(())
+    }
+
     /// Waits for a completion; without a timeout, for ever. `None` if the time is up.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<Option<Completion>, DeviceError> {
         self.shared.wait(timeout, |port| port.context.poll_completion(self.id))
@@ -47,7 +74,9 @@ impl CompletionQueue {
 
 impl Drop for CompletionQueue {
     fn drop(&mut self) {
+        let mut inner = self.shared.lock();
+        inner.notices.detach(self.id);
         // While queue pairs complete into it, it stays; it goes with the device.
-        let _ = self.shared.lock().port().context.destroy_completion_queue(self.id);
+        let _ = inner.port().context.destroy_completion_queue(self.id);
     }
 }

@@ -1,23 +1,26 @@
 //! A live device.
 
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rdmalab_host::{Host, HostAddress};
-use rdmalab_net::{PacketSocket, Poller, Tap, WallClock, kernel_addresses};
+use rdmalab_net::{PacketSocket, Poller, Signal, Tap, WallClock, kernel_addresses};
 use rdmalab_roce::{CongestionControl, Counters, EndpointConfig, Profile};
 use rdmalab_sim::{Counts, RuleSet, Seed};
 use rdmalab_wire::{EthernetHeader, PKey, PathMtu, VlanTag};
 
 use super::cable::Cable;
+use super::completion_channel::CompletionChannel;
 use super::completion_queue::CompletionQueue;
 use super::connection::EventChannel;
 use super::error::DeviceError;
 use super::frame_device::FrameDevice;
 use super::node::Node;
+use super::notices::Notices;
 use super::protection_domain::ProtectionDomain;
 use super::sockets::Sockets;
 use super::stream::{Listener, Stream};
@@ -202,9 +205,11 @@ impl Device {
     ) -> Result<Self, DeviceError> {
         node.port().manage_connections(config.seed)?;
         let recorder = config.record.map(|path| Recorder::create(&path, &[device.name()])).transpose()?;
+        let asynchronous = Arc::new(Signal::new()?);
         let shared = Arc::new(Shared {
             state: Mutex::new(Inner {
                 node,
+                notices: Notices::new(&asynchronous),
                 failure: None,
                 stop: false,
                 has_ended: false,
@@ -212,6 +217,7 @@ impl Device {
                 rule_counts: Counts::default(),
             }),
             changed: Condvar::new(),
+            asynchronous,
             waker: poller.waker(),
         });
         let wire = Wire::new(device, config.rules, recorder);
@@ -242,12 +248,19 @@ impl Device {
 
     /// Takes an asynchronous event out, if there is one: of queue pairs, or of queues that they share.
     pub fn poll_event(&self) -> Option<DeviceEvent> {
-        self.shared.lock().port().poll_event()
+        self.shared.lock().port().poll_asynchronous_event()
     }
 
     /// Waits for an asynchronous event; without a timeout, for ever. `None` if the time is up.
     pub fn wait_event(&self, timeout: Option<Duration>) -> Result<Option<DeviceEvent>, DeviceError> {
-        self.shared.wait(timeout, Port::poll_event)
+        self.shared.wait(timeout, Port::poll_asynchronous_event)
+    }
+
+    /// A descriptor for `poll(2)` and the like that is readable while [asynchronous events](Self::poll_event) wait to be taken
+    /// out (the `async_fd` of the verbs), and for ever once the device has ended, which
+    /// [`wait_event`](Self::wait_event) then tells. It is not to be read.
+    pub fn event_descriptor(&self) -> BorrowedFd<'_> {
+        self.shared.asynchronous.as_fd()
     }
 
     /// What the rules on the link did to frames that this device sent.
@@ -267,7 +280,21 @@ impl Device {
 
     /// Makes a completion queue for this many entries.
     pub fn completion_queue(&self, entries: u32) -> Result<CompletionQueue, DeviceError> {
-        CompletionQueue::new(&self.shared, entries)
+        CompletionQueue::new(&self.shared, entries, None)
+    }
+
+    /// Makes a completion queue for this many entries whose completions a channel tells of when it is armed.
+    pub fn completion_queue_with(
+        &self,
+        entries: u32,
+        channel: &CompletionChannel,
+    ) -> Result<CompletionQueue, DeviceError> {
+        CompletionQueue::new(&self.shared, entries, Some(channel))
+    }
+
+    /// Makes a completion channel (`ibv_create_comp_channel`).
+    pub fn completion_channel(&self) -> Result<CompletionChannel, DeviceError> {
+        CompletionChannel::new(&self.shared)
     }
 
     /// Makes an event channel for connections by address and port (`rdma_create_event_channel`).

@@ -29,6 +29,7 @@ impl Drop for End<'_> {
     fn drop(&mut self) {
         let mut inner = self.0.lock();
         (inner.stop, inner.has_ended) = (true, true);
+        inner.notices.end();
         drop(inner);
         self.0.changed.notify_all();
     }

@@ -74,6 +74,9 @@ pub enum DeviceError {
     /// The connection did not come about.
     #[error("no connection: {0:?}")]
     NoConnection(Box<CmEventKind>),
+    /// A completion queue cannot be armed.
+    #[error("the completion queue has no channel that could tell: make one, and the queue with it")]
+    NoChannel,
     /// Packets to an address would go nowhere.
     #[error("cannot reach {peer}: {reason}")]
     Unreachable {

@@ -11,12 +11,12 @@ use rdmalab_verbs::{
 };
 use rdmalab_wire::Qpn;
 
-use super::Shared;
 use super::completion_queue::CompletionQueue;
 use super::error::DeviceError;
 use super::protection_domain::ProtectionDomain;
 use super::shared_receive_queue::SharedReceiveQueue;
 use super::xrc_domain::XrcDomain;
+use super::{Inner, Shared};
 use crate::port::Port;
 
 /// How long a queue pair that is dropped waits until its last answers have gone.
@@ -160,8 +160,22 @@ impl QueuePair {
 
     /// Posts a receive, unless receives come from a shared receive queue.
     pub fn post_receive(&self, request: &ReceiveRequest<'_>) -> Result<(), PostError> {
-        self.shared.lock().port().post_receive(self.number, request)
+        let mut inner = self.shared.lock();
+        let posted = inner.port().post_receive(self.number, request);
+        let wakes = has_consequences(&mut inner, self.number);
+        drop(inner);
+        if wakes {
+            self.shared.waker.wake();
+        }
+        posted
     }
+}
+
+/// Whether somebody is to hear of a receive at once: a peer that had run out of credits, or who waits for completions,
+/// since one that is posted in the error state completes.
+fn has_consequences(inner: &mut Inner, number: Qpn) -> bool {
+    let port = inner.port();
+    port.endpoint.has_packets() || port.endpoint.state(number) == Some(State::Err)
 }
 
 impl Drop for QueuePair {

@@ -18,7 +18,8 @@ impl Context {
         let queue = CompletionQueue::new(entries.max(1));
         let id = self.completion_queues.insert(queue).map_err(|Full| limit)?;
         // One about an overrun, one because it is armed.
-        self.events.add_sources(2);
+        self.events.add_sources(1);
+        self.completion_events.add_sources(1);
         Ok(CompletionQueueId(id))
     }
 
@@ -26,7 +27,7 @@ impl Context {
     pub fn destroy_completion_queue(&mut self, queue: CompletionQueueId) -> Result<(), RemoveError> {
         remove_unused(&mut self.completion_queues, queue.0, |queue| queue.users)?;
         self.events.remove_source(ContextEvent::CompletionQueueOverrun(queue));
-        self.events.remove_source(ContextEvent::Completion(queue));
+        self.completion_events.remove_source(ContextEvent::Completion(queue));
         Ok(())
     }
 
@@ -67,7 +68,7 @@ impl Context {
     pub fn complete(&mut self, queue: CompletionQueueId, completion: Completion) {
         match self.completion_queues.get_mut(queue.0).map(|queue| queue.push(completion)) {
             None | Some(Added::Quietly) => {}
-            Some(Added::Told) => self.events.push(ContextEvent::Completion(queue)),
+            Some(Added::Told) => self.completion_events.push(ContextEvent::Completion(queue)),
             Some(Added::Overrun) => {
                 self.overruns += 1;
                 self.events.push(ContextEvent::CompletionQueueOverrun(queue));
@@ -75,22 +76,34 @@ impl Context {
         }
     }
 
-    /// Takes the oldest event out.
+    /// Takes the oldest event out; one of an armed completion queue only where there is no other.
     pub fn poll_event(&mut self) -> Option<ContextEvent> {
+        self.poll_asynchronous_event().or_else(|| self.poll_completion_event().map(ContextEvent::Completion))
+    }
+
+    /// Takes the oldest event out that is not about an armed completion queue (`ibv_get_async_event`).
+    pub fn poll_asynchronous_event(&mut self) -> Option<ContextEvent> {
         let event = self.events.pop()?;
-        match event {
-            ContextEvent::CompletionQueueOverrun(_) => {}
-            ContextEvent::Completion(id) => {
-                if self.completion_queues.get_mut(id.0).is_some_and(CompletionQueue::event_taken) {
-                    self.events.push(event);
-                }
-            }
-            ContextEvent::SharedReceiveLimit(id) => {
-                if let Some(queue) = self.shared_receive_queues.get_mut(id.0) {
-                    queue.event_taken();
-                }
-            }
+        if let ContextEvent::SharedReceiveLimit(id) = event
+            && let Some(queue) = self.shared_receive_queues.get_mut(id.0)
+        {
+            queue.event_taken();
         }
         Some(event)
+    }
+
+    /// Takes the oldest event of an armed completion queue out (`ibv_get_cq_event`).
+    pub fn poll_completion_event(&mut self) -> Option<CompletionQueueId> {
+        let event = self.completion_events.pop()?;
+        let ContextEvent::Completion(id) = event else { return None };
+        if self.completion_queues.get_mut(id.0).is_some_and(CompletionQueue::event_taken) {
+            self.completion_events.push(event);
+        }
+        Some(id)
+    }
+
+    /// Whether events wait that are not about armed completion queues.
+    pub fn has_asynchronous_events(&self) -> bool {
+        !self.events.is_empty()
     }
 }

@@ -197,6 +197,30 @@ fn each_time_it_is_armed_it_tells_once_even_if_nobody_takes_the_events_out() {
 }
 
 #[test]
+fn events_of_armed_queues_and_the_others_can_be_taken_out_apart() {
+    let mut context = Context::default();
+    let queue = context.create_completion_queue(1).unwrap();
+    context.arm_completion_queue(queue, NotifyOn::Any).unwrap();
+    context.complete(queue, completion(1));
+    assert!(!context.has_asynchronous_events());
+    assert_eq!(context.poll_asynchronous_event(), None);
+    context.complete(queue, completion(2));
+    assert!(context.has_asynchronous_events());
+    assert_eq!(context.poll_completion_event(), Some(queue));
+    assert_eq!(context.poll_completion_event(), None);
+    assert_eq!(context.poll_asynchronous_event(), Some(ContextEvent::CompletionQueueOverrun(queue)));
+    assert!(!context.has_asynchronous_events());
+    // Events that are due besides wait for their turn.
+    let queue = context.create_completion_queue(4).unwrap();
+    for _ in 0..2 {
+        context.arm_completion_queue(queue, NotifyOn::Any).unwrap();
+        context.complete(queue, completion(1));
+    }
+    let told: Vec<_> = std::iter::from_fn(|| context.poll_completion_event()).collect();
+    assert_eq!(told, [queue, queue]);
+}
+
+#[test]
 fn a_completion_that_is_lost_is_told_as_lost_and_leaves_the_queue_armed_for_ever() {
     let mut context = Context::default();
     let queue = context.create_completion_queue(1).unwrap();

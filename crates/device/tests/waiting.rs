@@ -1,0 +1,246 @@
+//! Waiting by descriptors: completion channels with armed queues, and asynchronous events.
+#![cfg(feature = "net")]
+
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rdmalab_device::{
+    Access, Attributes, CompletionChannel, CompletionQueue, Device, DeviceConfig, DeviceError, DeviceEvent,
+    Event, HostAddress, NotifyOn, Path, PathMtu, Psn, QueuePair, QueuePairOptions, QueuePairType,
+    ReceiveRequest, SendFlags, SendRequest, SharedReceiveQueueOptions, State,
+};
+use rdmalab_net::{Interest, Poller};
+
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(20));
+/// Long enough for what must not come to come.
+const A_WHILE: Option<Duration> = Some(Duration::from_millis(50));
+
+fn open(address: &str) -> Device {
+    let address: HostAddress = address.parse().unwrap();
+    Device::open_udp(DeviceConfig::new(vec![address])).unwrap()
+}
+
+#[track_caller]
+fn is_readable(descriptor: &impl AsFd, within: Option<Duration>) -> bool {
+    Poller::new().unwrap().wait(descriptor, Interest::Read, within).unwrap().readable
+}
+
+fn connect(device: &Device, queue_pair: &QueuePair, peer: &QueuePair) {
+    let address = device.gids()[0];
+    let steps = [
+        Attributes {
+            state: Some(State::Init),
+            partition_index: Some(0),
+            access: Some(Access::FULL),
+            ..Attributes::default()
+        },
+        Attributes {
+            state: Some(State::Rtr),
+            path: Some(Path::new(address, address)),
+            path_mtu: Some(PathMtu::M1024),
+            destination: Some(peer.number()),
+            receive_psn: Some(Psn::new(0)),
+            max_destination_reads: Some(1),
+            min_rnr_timer: Some(1),
+            ..Attributes::default()
+        },
+        Attributes {
+            state: Some(State::Rts),
+            send_psn: Some(Psn::new(0)),
+            timeout: Some(14),
+            retry_count: Some(7),
+            rnr_retry: Some(7),
+            max_reads: Some(1),
+            ..Attributes::default()
+        },
+    ];
+    for step in &steps {
+        queue_pair.modify(step).unwrap();
+    }
+}
+
+/// A device that talks to itself: what one queue pair sends completes in a queue with a channel at the other.
+struct Lab {
+    sender: QueuePair,
+    receiver: QueuePair,
+    received: CompletionQueue,
+    channel: CompletionChannel,
+    device: Device,
+}
+
+impl Lab {
+    fn new(address: &str) -> Self {
+        let device = open(address);
+        let channel = device.completion_channel().unwrap();
+        let received = device.completion_queue_with(64, &channel).unwrap();
+        let sent = device.completion_queue(64).unwrap();
+        let domain = device.protection_domain().unwrap();
+        let options = QueuePairOptions::new(QueuePairType::Rc, &sent);
+        let sender = domain.queue_pair_with(&options).unwrap();
+        let receiver = QueuePairOptions { receive: &received, ..options };
+        let receiver = domain.queue_pair_with(&receiver).unwrap();
+        connect(&device, &sender, &receiver);
+        connect(&device, &receiver, &sender);
+        Self { sender, receiver, received, channel, device }
+    }
+
+    fn send(&self, flags: SendFlags) {
+        self.receiver.post_receive(&ReceiveRequest::default()).unwrap();
+        self.sender.post_send(&SendRequest { flags, ..SendRequest::default() }).unwrap();
+    }
+
+    #[track_caller]
+    fn receive(&self) {
+        self.received.wait(PATIENCE).unwrap().expect("a message");
+    }
+}
+
+#[test]
+fn a_queue_tells_once_for_each_time_it_is_armed() {
+    let lab = Lab::new("127.7.93.1/8");
+    lab.send(SendFlags::empty());
+    lab.receive();
+    assert!(!is_readable(&lab.channel, A_WHILE), "it is not armed");
+    for _ in 0..3 {
+        lab.received.arm(NotifyOn::Any).unwrap();
+        assert_eq!(lab.channel.poll().unwrap(), None);
+        lab.send(SendFlags::empty());
+        lab.send(SendFlags::empty());
+        assert!(is_readable(&lab.channel, PATIENCE));
+        lab.receive();
+        lab.receive();
+        assert!(is_readable(&lab.channel, A_WHILE), "until the event is taken out");
+        assert_eq!(lab.channel.wait(PATIENCE).unwrap(), Some(lab.received.id()));
+        assert!(!is_readable(&lab.channel, Some(Duration::ZERO)));
+        assert_eq!(lab.channel.poll().unwrap(), None, "one for both messages");
+    }
+}
+
+#[test]
+fn a_queue_armed_for_solicited_completions_passes_over_the_others_but_for_failed_ones() {
+    let lab = Lab::new("127.7.93.2/8");
+    lab.received.arm(NotifyOn::Solicited).unwrap();
+    lab.send(SendFlags::empty());
+    lab.receive();
+    assert!(!is_readable(&lab.channel, A_WHILE));
+    lab.send(SendFlags::SOLICITED);
+    assert_eq!(lab.channel.wait(PATIENCE).unwrap(), Some(lab.received.id()));
+    lab.receive();
+    lab.received.arm(NotifyOn::Solicited).unwrap();
+    lab.receiver.post_receive(&ReceiveRequest::default()).unwrap();
+    lab.receiver.modify(&Attributes { state: Some(State::Err), ..Attributes::default() }).unwrap();
+    assert_eq!(lab.channel.wait(PATIENCE).unwrap(), Some(lab.received.id()));
+    // So does one that is posted behind that, which the engine never sees.
+    lab.received.arm(NotifyOn::Any).unwrap();
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| lab.channel.wait(PATIENCE).unwrap());
+        lab.receiver.post_receive(&ReceiveRequest::default()).unwrap();
+        assert_eq!(waits.join().unwrap(), Some(lab.received.id()));
+    });
+}
+
+#[test]
+fn no_completion_between_looking_and_arming_is_missed() {
+    const MESSAGES: u64 = 2000;
+    let lab = Lab::new("127.7.93.3/8");
+    let taken = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for sent in 0..MESSAGES {
+                // Few at once, so that the other side goes to sleep again and again.
+                while sent > taken.load(Ordering::Acquire) + (sent * 7 % 3) {
+                    std::hint::spin_loop();
+                }
+                lab.send(SendFlags::empty());
+            }
+        });
+        let mut rounds = 0;
+        while taken.load(Ordering::Acquire) < MESSAGES {
+            lab.received.arm(NotifyOn::Any).unwrap();
+            while lab.received.poll().is_some() {
+                taken.fetch_add(1, Ordering::AcqRel);
+            }
+            if taken.load(Ordering::Acquire) == MESSAGES {
+                break;
+            }
+            assert!(is_readable(&lab.channel, PATIENCE), "sleeps though something came, round {rounds}");
+            assert_eq!(lab.channel.poll().unwrap(), Some(lab.received.id()));
+            rounds += 1;
+        }
+    });
+}
+
+#[test]
+fn one_channel_tells_of_many_queues_and_not_of_those_that_are_gone() {
+    let lab = Lab::new("127.7.93.4/8");
+    let domain = lab.device.protection_domain().unwrap();
+    // A queue pair that is in the error state completes what is posted to it at once.
+    let broken = |queue: &CompletionQueue| {
+        let options = QueuePairOptions::new(QueuePairType::Rc, queue);
+        let queue_pair = domain.queue_pair_with(&options).unwrap();
+        connect(&lab.device, &queue_pair, &queue_pair);
+        queue_pair.modify(&Attributes { state: Some(State::Err), ..Attributes::default() }).unwrap();
+        queue.arm(NotifyOn::Any).unwrap();
+        queue_pair.post_receive(&ReceiveRequest::default()).unwrap();
+    };
+    let queues = [0, 1, 2].map(|_| lab.device.completion_queue_with(4, &lab.channel).unwrap());
+    queues.iter().for_each(broken);
+    let [first, gone, last] = queues;
+    drop(gone);
+    // Armed again before its first event was taken out.
+    broken(&first);
+    let told: Vec<_> = std::iter::from_fn(|| lab.channel.poll().unwrap()).collect();
+    assert_eq!(told, [first.id(), last.id(), first.id()]);
+    assert!(!is_readable(&lab.channel, Some(Duration::ZERO)));
+}
+
+#[test]
+fn what_cannot_be_armed_says_why() {
+    let (one, other) = (open("127.7.93.5/8"), open("127.7.93.6/8"));
+    let channel = one.completion_channel().unwrap();
+    let made = other.completion_queue_with(4, &channel);
+    assert!(matches!(made, Err(DeviceError::OtherDevice)));
+    let without = one.completion_queue(4).unwrap();
+    assert!(matches!(without.arm(NotifyOn::Any), Err(DeviceError::NoChannel)));
+    let queue = one.completion_queue_with(4, &channel).unwrap();
+    queue.arm(NotifyOn::Any).unwrap();
+    drop(channel);
+    assert!(matches!(queue.arm(NotifyOn::Any), Err(DeviceError::NoChannel)));
+}
+
+#[test]
+fn the_descriptor_of_asynchronous_events_is_readable_while_there_are_some() {
+    let device = open("127.7.93.7/8");
+    let (domain, queue) = (device.protection_domain().unwrap(), device.completion_queue(4).unwrap());
+    let shared = domain.shared_receive_queue(&SharedReceiveQueueOptions::default()).unwrap();
+    let options = QueuePairOptions::new(QueuePairType::Rc, &queue);
+    let options = QueuePairOptions { shared_receive_queue: Some(&shared), ..options };
+    let pair = [0, 1].map(|_| domain.queue_pair_with(&options).unwrap());
+    assert!(!is_readable(&device.event_descriptor(), Some(Duration::ZERO)));
+    for queue_pair in &pair {
+        connect(&device, queue_pair, queue_pair);
+        queue_pair.modify(&Attributes { state: Some(State::Err), ..Attributes::default() }).unwrap();
+    }
+    for queue_pair in &pair {
+        assert!(is_readable(&device.event_descriptor(), PATIENCE));
+        let event = Event::LastReceiveReached(queue_pair.number());
+        assert_eq!(device.poll_event(), Some(DeviceEvent::QueuePair(event)));
+    }
+    assert!(!is_readable(&device.event_descriptor(), Some(Duration::ZERO)));
+    assert_eq!(device.poll_event(), None);
+}
+
+#[test]
+fn who_waits_for_a_descriptor_finds_out_that_the_device_has_ended() {
+    let lab = Lab::new("127.7.93.8/8");
+    lab.received.arm(NotifyOn::Any).unwrap();
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| is_readable(&lab.channel, PATIENCE));
+        assert!(lab.device.stopper().stop(Duration::from_secs(10)));
+        assert!(waits.join().unwrap());
+    });
+    assert!(matches!(lab.channel.poll(), Err(DeviceError::Stopped)));
+    assert!(is_readable(&lab.device.event_descriptor(), PATIENCE));
+    assert!(matches!(lab.device.wait_event(PATIENCE), Err(DeviceError::Stopped)));
+}

@@ -10,6 +10,7 @@ mod job;
 mod loss;
 mod orders;
 mod state;
+mod vanish;
 
 use std::fs;
 use std::net::Ipv4Addr;

@@ -10,6 +10,7 @@
 
 mod capture;
 pub mod conversation;
+pub mod corpus;
 mod excuse;
 mod guest;
 mod initramfs;

@@ -136,14 +136,23 @@ impl Process {
 
     /// Asks the program to end (SIGTERM) and waits for it; one that does not is killed.
     pub fn stop(mut self, grace: Duration) -> Output {
-        let id = self.child.id().to_string();
-        // The child has not been waited for if it is still running, so the number is still its own.
-        if self.exit_within(Duration::ZERO).is_none() {
-            let _ = Command::new("kill").args(["-TERM", &id]).stderr(Stdio::null()).status();
-        }
+        self.signal("TERM");
         let status = self.exit_within(grace).flatten();
         self.kill();
         self.output(status)
+    }
+
+    /// The number of its process, which stays its own until the end has been waited for.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends it a signal, by a name such as `INT`, unless it has ended.
+    pub fn signal(&mut self, name: &str) {
+        if self.exit_within(Duration::ZERO).is_none() {
+            let id = self.child.id().to_string();
+            let _ = Command::new("kill").args([&format!("-{name}"), &id]).stderr(Stdio::null()).status();
+        }
     }
 
     /// Whether it still runs.

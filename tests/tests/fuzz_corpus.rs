@@ -4,18 +4,12 @@
 #[path = "../../fuzz/src/lib.rs"]
 mod fuzz;
 
-use std::path::Path;
+use rdmalab_tests::corpus;
 
 /// Runs a target over each file of its corpus. A panic is a find; the file's name is in the test's output.
 fn replay(target: &str, run: fn(&[u8])) {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
-    let entries = std::fs::read_dir(&directory).unwrap_or_else(|error| panic!("{directory:?}: {error}"));
-    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    assert!(files.len() >= 30, "{directory:?} holds only {} files", files.len());
-    for file in files {
+    for (file, bytes) in corpus::files(target) {
         println!("{}", file.display());
-        let bytes = std::fs::read(&file).unwrap_or_else(|error| panic!("{file:?}: {error}"));
         run(&bytes);
         // What is cut short is another input, and a cheap one.
         for end in (0..bytes.len()).step_by(1 + bytes.len() / 16) {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use rdmalab_device::{Device, DeviceConfig, HostAddress};
-use rdmalab_sim::rule::{from, lose, only};
-use rdmalab_sim::{End, Frame, Probability, RuleSet, Seed};
+use rdmalab_sim::rule::{delay, duplicate, from, lose, only, reorder};
+use rdmalab_sim::{Counts, End, Frame, Probability, RuleSet, Seed};
 use rdmalab_tests::conversation::{Wish, converse};
 
 /// Holds a verbs conversation with `verbs_peer.py --listen` on the other side of a TAP device.
@@ -50,7 +50,19 @@ struct Options {
     #[arg(long, default_value_t = 0.0)]
     drop_rate: f64,
 
-    /// Seed of the losses
+    /// Send this share of them twice
+    #[arg(long, default_value_t = 0.0)]
+    duplicate_rate: f64,
+
+    /// Send this share of them behind the next one
+    #[arg(long, default_value_t = 0.0)]
+    reorder_rate: f64,
+
+    /// Send all others so many milliseconds later
+    #[arg(long, default_value_t = 0)]
+    delay: u32,
+
+    /// Seed of these
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -62,8 +74,11 @@ struct Options {
 fn main() -> ExitCode {
     let options = Options::parse();
     match run(&options) {
-        Ok(dropped) => {
-            println!("dropped by rule: {dropped}");
+        Ok(done) => {
+            println!("dropped by rule: {}", done.dropped);
+            println!("duplicated by rule: {}", done.duplicated);
+            println!("reordered by rule: {}", done.reordered);
+            println!("delayed by rule: {}", done.delayed);
             println!("both ends are content");
             ExitCode::SUCCESS
         }
@@ -74,12 +89,19 @@ fn main() -> ExitCode {
     }
 }
 
-/// The number of packets that the rule took.
-fn run(options: &Options) -> Result<u64, String> {
-    let rate = Probability::new(options.drop_rate).ok_or("--drop-rate is a number from 0 to 1")?;
+/// How many packets met with each rule.
+fn run(options: &Options) -> Result<Counts, String> {
+    let rate = |rate| Probability::new(rate).ok_or("a rate is a number from 0 to 1");
+    let later = u64::from(options.delay) * 1_000_000;
+    let rules = [
+        lose(rate(options.drop_rate)?),
+        duplicate(rate(options.duplicate_rate)?),
+        reorder(rate(options.reorder_rate)?, 10_000_000),
+        delay(if later > 0 { Probability::ONE } else { Probability::ZERO }, later, later),
+    ];
     let is_roce = |frame: &Frame<'_>| rdmalab_wire::is_roce_v2(frame.bytes);
-    let rules =
-        RuleSet::new(Seed::new(options.seed)).with(from(End::A, only("RoCE packets", is_roce, lose(rate))));
+    let add = |set: RuleSet, rule| set.with(from(End::A, only("RoCE packets", is_roce, rule)));
+    let rules = rules.into_iter().fold(RuleSet::new(Seed::new(options.seed)), add);
     let config = DeviceConfig { rules: Some(rules), ..DeviceConfig::new(vec![options.ip]) };
     let device = Device::open_tap(&options.tap, config).map_err(|error| error.to_string())?;
     let wish = Wish {
@@ -92,8 +114,9 @@ fn run(options: &Options) -> Result<u64, String> {
         rd_atomic: 4,
         psn: options.psn,
     };
-    converse(&device, options.peer, &wish, Duration::from_secs(options.limit))?;
-    let dropped = device.rule_counts().dropped;
+    let begins = || println!("both ends are ready");
+    converse(&device, options.peer, &wish, Duration::from_secs(options.limit), begins)?;
+    let done = device.rule_counts();
     device.close().map_err(|error| error.to_string())?;
-    Ok(dropped)
+    Ok(done)
 }

@@ -23,18 +23,27 @@ use pair::{RIGHTS, queue_pair};
 /// How many operations are under way at once.
 const DEPTH: usize = 16;
 
-/// Holds the conversation that `wish` describes with the peer that listens at `peer`. Each single wait ends after
-/// `limit`. `Err` says what either end found wrong.
-pub fn converse(device: &Device, peer: SocketAddr, wish: &Wish, limit: Duration) -> Result<(), String> {
+/// How long the peer may take to close the connection, if it may be gone.
+const PARTING: Duration = Duration::from_secs(1);
+
+/// Holds the conversation that `wish` describes with the peer that listens at `peer`; `begins` is called when both ends are
+/// ready for the first operation. Each single wait ends after `limit`. `Err` says what either end found wrong.
+pub fn converse(
+    device: &Device,
+    peer: SocketAddr,
+    wish: &Wish,
+    limit: Duration,
+    begins: impl FnOnce(),
+) -> Result<(), String> {
     let mut stream = device.connect(peer, Some(limit)).map_err(text)?;
     stream.set_timeout(Some(limit));
     let mut line = Line::new(stream);
-    let outcome = End::open(device, peer.ip(), wish, limit).and_then(|end| end.converse(&mut line));
+    let outcome = End::open(device, peer.ip(), wish, limit).and_then(|end| end.converse(&mut line, begins));
     if outcome.is_err() {
         // The other end, which may be gone, need not wait for its limit.
         let _ = line.send(&lines::verdict(&outcome));
     }
-    line.wait_for_end();
+    line.wait_for_end(if outcome.is_ok() { limit } else { PARTING });
     outcome
 }
 
@@ -67,7 +76,7 @@ impl<'w> End<'w> {
         Ok(Self { wish, side, limit, local, operations, queue_pair, completions, region, domain })
     }
 
-    fn converse(&self, line: &mut Line) -> Result<(), String> {
+    fn converse(&self, line: &mut Line, begins: impl FnOnce()) -> Result<(), String> {
         let introduction = self.introduction();
         line.send(&self.wish.line())?;
         line.send(&introduction.line())?;
@@ -85,6 +94,7 @@ impl<'w> End<'w> {
         }
         line.send(&lines::ready(&own.keys))?;
         let keys = lines::keys(&line.receive("ready")?)?;
+        begins();
         match self.side {
             Side::Active => {
                 self.act(&peer, &keys)?;
@@ -194,11 +204,21 @@ impl<'w> End<'w> {
                 Some(_) => CompletionStatus::RemoteAccessError,
             };
             let of = format!("{:?} {}", operation.kind, operation.number);
-            let completion = self.completion_with(&of, wanted)?;
+            let completion = self.completion_with(&of, wanted).map_err(|fault| {
+                let behind = under_way.len();
+                format!("{fault}; {} of {behind} behind it were flushed", self.flushed(behind))
+            })?;
             if completion.id != operation.number as u64 {
                 return Err(format!("{} completed when it was {}'s turn", completion.id, operation.number));
             }
         }
+    }
+
+    /// How many of the next `count` completions are of requests that were given up with their queue pair.
+    fn flushed(&self, count: usize) -> usize {
+        let next = || self.completions.wait(Some(PARTING)).ok().flatten();
+        let flushed = |completion: &Completion| completion.status == CompletionStatus::WorkRequestFlushed;
+        (0..count).map_while(|_| next()).filter(flushed).count()
     }
 
     fn completion(&self, of: &str) -> Result<Completion, String> {

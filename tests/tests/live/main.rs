@@ -5,7 +5,9 @@
 
 mod connections;
 mod harness;
+mod hostile;
 mod matrix;
+mod vanishing;
 mod verbs;
 
 use std::process::ExitCode;
@@ -31,7 +33,11 @@ const TESTS: &[(&str, Test)] = &[
     ("verbs::linux_uses_our_keys_as_long_as_they_last", verbs::linux_has_our_keys),
     ("verbs::we_use_linux_keys_as_long_as_they_last", verbs::we_have_linux_keys),
     ("verbs::linux_and_we_do_not_hear_each_others_flush", verbs::flush_is_unheard),
+    ("hostile::everything_is_thrown_at_a_host", hostile::everything_is_thrown_at_a_host),
+    ("vanishing::a_guest_that_is_gone_for_a_while", vanishing::guest_is_gone_for_a_while),
+    ("vanishing::a_tap_that_goes_under_our_device", vanishing::our_tap_goes),
     ("harness::a_guest_does_many_things_at_once_and_says_how_it_is_to_its_end", harness::to_its_end),
+    ("vanishing::a_guest_that_is_killed", vanishing::guest_is_killed),
 ];
 
 fn main() -> ExitCode {

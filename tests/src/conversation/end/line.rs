@@ -19,8 +19,8 @@ impl Line {
     }
 
     /// Waits until the peer closes, so that our last line is not lost with our device.
-    pub(super) fn wait_for_end(&mut self) {
-        self.0.get_mut().set_timeout(Some(Duration::from_secs(5)));
+    pub(super) fn wait_for_end(&mut self, limit: Duration) {
+        self.0.get_mut().set_timeout(Some(limit));
         let _ = (&mut self.0).take(LONGEST_LINE).read_to_end(&mut Vec::new());
     }
 

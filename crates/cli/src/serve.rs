@@ -4,6 +4,7 @@ mod bulletin;
 mod counters;
 mod table;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -12,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use rdmalab_device::{Device, PathMtu};
 use rdmalab_programs::perf::{self, Measure, Operation};
-use rdmalab_programs::serve::{self, Happening, Ledger, Services};
+use rdmalab_programs::pingpong::Kind;
+use rdmalab_programs::serve::{self, Happening, Ledger, Program, Services};
 use rdmalab_programs::{pingpong, rping, ucmatose, udaddy};
 use rdmalab_sim::Seed;
 
@@ -27,6 +29,12 @@ use table::Table;
 const LOOK: Duration = Duration::from_millis(50);
 /// The first port for perftest, whose own is ibv_rc_pingpong's too.
 const PERF_PORT: u16 = 18516;
+/// Ports for the sisters of ibv_rc_pingpong, behind those of perftest.
+const UC_PORT: u16 = 18524;
+const UD_PORT: u16 = 18525;
+const SRQ_PORT: u16 = 18526;
+/// How long TCP clients may play on after Ctrl-C.
+const GRACE: Duration = Duration::from_secs(2);
 /// perftest's programs, in the order of their ports.
 const PERF: [(&str, Operation, Measure); 8] = [
     ("write_bw", Operation::Write, Measure::Bandwidth),
@@ -39,7 +47,8 @@ const PERF: [(&str, Operation, Measure); 8] = [
     ("atomic_lat", Operation::FetchAndAdd, Measure::Latency),
 ];
 
-/// Stays up and serves any number of clients of rping, ucmatose, cmtime, udaddy and ibv_rc_pingpong at once, until Ctrl-C.
+/// Stays up and serves any number of clients of rping, ucmatose, cmtime, udaddy, ibv_rc_pingpong with its sisters, and
+/// perftest at once, until Ctrl-C.
 /// On a terminal a table shows who is there and what goes on; elsewhere it is told now and then
 #[derive(clap::Args)]
 #[command(disable_version_flag = true)]
@@ -63,6 +72,18 @@ pub struct Options {
     #[arg(long, value_name = "PORT", default_value_t = pingpong::DEFAULT_PORT)]
     pingpong_port: u16,
 
+    /// TCP port for clients of ibv_uc_pingpong; 0 for none
+    #[arg(long, value_name = "PORT", default_value_t = UC_PORT)]
+    uc_pingpong_port: u16,
+
+    /// TCP port for clients of ibv_ud_pingpong; 0 for none
+    #[arg(long, value_name = "PORT", default_value_t = UD_PORT)]
+    ud_pingpong_port: u16,
+
+    /// TCP port for clients of ibv_srq_pingpong; 0 for none
+    #[arg(long, value_name = "PORT", default_value_t = SRQ_PORT)]
+    srq_pingpong_port: u16,
+
     /// TCP port for clients of ib_write_bw, with those of ib_read_bw, ib_send_bw, ib_atomic_bw, ib_write_lat, ib_read_lat,
     /// ib_send_lat and ib_atomic_lat behind it; 0 for none. Sizes and lengths are the programs' own
     #[arg(long, value_name = "PORT", default_value_t = PERF_PORT, value_parser = clap::value_parser!(u16).range(..65_529))]
@@ -76,15 +97,15 @@ pub struct Options {
     #[arg(short = 'S', value_name = "SIZE", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1 << 23))]
     size: u32,
 
-    /// Bytes of a message of ibv_rc_pingpong
-    #[arg(long, value_name = "SIZE", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(..=1 << 24))]
-    pingpong_size: u32,
+    /// Bytes of a message of ibv_rc_pingpong and its sisters [default: 4096, of ibv_ud_pingpong 2048]
+    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(..=1 << 24))]
+    pingpong_size: Option<u32>,
 
-    /// Rounds of ibv_rc_pingpong
-    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
+    /// Rounds of ibv_rc_pingpong and its sisters
+    #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pingpong_rounds: u32,
 
-    /// Clients of a program at once; more are refused
+    /// Clients of a program at once, those that come by TCP counted together; more are refused
     #[arg(long, value_name = "COUNT", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=16_384))]
     most_clients: u32,
 
@@ -99,8 +120,9 @@ pub struct Options {
 
 /// Serves.
 pub fn run(options: &Options) -> Result<Outcome> {
+    options.check()?;
     let Opened { device, seed, link } = options.link.open()?;
-    let stop = interrupt::asked()?;
+    let stop = interrupt::stops_after(&device, GRACE)?;
     let services = options.services(&device, seed);
     let outcome = work(options, &device, &link, &services, &stop);
     let counters = device.counters();
@@ -164,14 +186,14 @@ fn banner(device: &Device, link: &str, services: &Services) -> Vec<String> {
         [("rping", &services.rping), ("ucmatose", &services.ucmatose), ("udaddy", &services.udaddy)]
     {
         if let Some(at) = at.first() {
-            lines.push(format!("  {name:<10} rdma_cm port {}", at.port()));
+            lines.push(format!("  {name:<12} rdma_cm port {}", at.port()));
         }
     }
-    if let Some(pingpong) = &services.pingpong {
-        lines.push(format!("  {:<10} TCP port {}", "pingpong", pingpong.port));
+    for pingpong in &services.pingpong {
+        lines.push(format!("  {:<12} TCP port {}", Program::Pingpong(pingpong.kind).name(), pingpong.port));
     }
     for (options, (name, ..)) in services.perf.iter().zip(PERF) {
-        lines.push(format!("  {name:<10} TCP port {}", options.port));
+        lines.push(format!("  {name:<12} TCP port {}", options.port));
     }
     lines.push("listening, until Ctrl-C".to_owned());
     lines
@@ -182,26 +204,63 @@ impl Options {
         let at = |port: u16| if port == 0 { Vec::new() } else { listening(device, None, port) };
         let most = device.max_mtu();
         let first_psn = Seed::new(seed).branch(1).random().below(1 << 24) as u32;
-        let pingpong = pingpong::Options {
-            size: self.pingpong_size,
-            rounds: self.pingpong_rounds,
-            port: self.pingpong_port,
-            mtu: if most.bytes() < PathMtu::M1024.bytes() { most } else { PathMtu::M1024 },
-            first_psn,
-            patience: Some(Duration::from_secs(30)),
-            ..pingpong::Options::default()
-        };
         Services {
             rping: at(self.rping_port),
             ucmatose: at(self.ucmatose_port),
             udaddy: at(self.udaddy_port),
             messages: self.messages,
             size: self.size,
-            pingpong: (self.pingpong_port != 0).then_some(pingpong),
+            pingpong: self.pingpong(most, first_psn),
             perf: self.perf(most, first_psn),
             most_clients: self.most_clients as usize,
             idle: Duration::from_secs(self.idle),
         }
+    }
+
+    /// The programs that come by TCP to a port each, but for perftest's, with the options that name the ports.
+    fn pingpong_ports(&self) -> [(Kind, &'static str, u16); 4] {
+        [
+            (Kind::Rc, "--pingpong-port", self.pingpong_port),
+            (Kind::Uc, "--uc-pingpong-port", self.uc_pingpong_port),
+            (Kind::Ud, "--ud-pingpong-port", self.ud_pingpong_port),
+            (Kind::Srq, "--srq-pingpong-port", self.srq_pingpong_port),
+        ]
+    }
+
+    /// Refuses two programs at one port.
+    fn check(&self) -> Result<()> {
+        let perf = PERF.iter().zip(self.perf_port..).map(|((name, ..), port)| (format!("{name} (--perf-port)"), port));
+        let perf = perf.filter(|_| self.perf_port != 0);
+        let pingpong = self.pingpong_ports().into_iter().map(|(kind, option, port)| {
+            (format!("{} ({option})", Program::Pingpong(kind).name()), port)
+        });
+        let mut tcp: BTreeMap<u16, String> = BTreeMap::new();
+        for (name, port) in pingpong.filter(|(_, port)| *port != 0).chain(perf) {
+            if let Some(other) = tcp.insert(port, name.clone()) {
+                let text = format!("{other} and {name} cannot both have TCP port {port}");
+                return Err(Error::usage(text).advice("give one of them another, or 0 for none"));
+            }
+        }
+        if self.rping_port != 0 && self.rping_port == self.ucmatose_port {
+            let text = format!("rping and ucmatose cannot both have rdma_cm port {}", self.rping_port);
+            let advice = "give one of them another with --rping-port or --ucmatose-port, or 0 for none";
+            return Err(Error::usage(text).advice(advice));
+        }
+        Ok(())
+    }
+
+    fn pingpong(&self, most: PathMtu, first_psn: u32) -> Vec<pingpong::Options> {
+        let game = |(kind, _, port): (Kind, &str, u16)| pingpong::Options {
+            kind,
+            size: self.pingpong_size.unwrap_or(kind.usual_size()),
+            rounds: self.pingpong_rounds,
+            port,
+            mtu: if most.bytes() < PathMtu::M1024.bytes() { most } else { PathMtu::M1024 },
+            first_psn,
+            patience: Some(Duration::from_secs(30)),
+            ..pingpong::Options::default()
+        };
+        self.pingpong_ports().into_iter().filter(|(.., port)| *port != 0).map(game).collect()
     }
 
     fn perf(&self, mtu: PathMtu, first_psn: u32) -> Vec<perf::Options> {

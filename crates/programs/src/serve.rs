@@ -1,11 +1,12 @@
 //! A host that stays up and serves the test programs' clients, any number of programs and clients at once.
 //!
 //! Clients of rping, ucmatose (with cmtime, which calls the same port) and udaddy come by RDMA-CM; two threads serve all
-//! of them: one waits for what happens to connections, one for completions (`reception`). Clients of ibv_rc_pingpong and
-//! perftest come by TCP and have a thread each (`games`). Everything that happens is counted by program and peer
+//! of them: one waits for what happens to connections, one for completions (`reception`). Clients of ibv_rc_pingpong, its
+//! sisters and perftest come by TCP and have a thread each (`games`). Everything that happens is counted by program and peer
 //! ([`Ledger`]).
 //!
-//! Invariants: no more than [`Services::most_clients`] clients of a program at once, further ones are refused; nothing
+//! Invariants: no more than [`Services::most_clients`] clients of a program at once, and no more of all that come by TCP
+//! together; further ones are refused; nothing
 //! that a client does ends anything but its own connection; who does nothing for [`Services::idle`] is let go.
 
 mod client;
@@ -20,7 +21,8 @@ use std::time::Duration;
 use rdmalab_device::Device;
 
 use crate::connect_error::ConnectError;
-use crate::{perf, pingpong};
+use crate::perf;
+use crate::pingpong::{self, Kind};
 
 pub use ledger::{Count, Ledger, Row};
 pub use reception::Reception;
@@ -34,8 +36,8 @@ pub enum Program {
     Ucmatose,
     /// udaddy.
     Udaddy,
-    /// ibv_rc_pingpong.
-    Pingpong,
+    /// ibv_rc_pingpong, or one of its sisters.
+    Pingpong(Kind),
     /// perftest.
     Perf,
 }
@@ -47,7 +49,10 @@ impl Program {
             Self::Rping => "rping",
             Self::Ucmatose => "ucmatose",
             Self::Udaddy => "udaddy",
-            Self::Pingpong => "pingpong",
+            Self::Pingpong(Kind::Rc) => "rc_pingpong",
+            Self::Pingpong(Kind::Uc) => "uc_pingpong",
+            Self::Pingpong(Kind::Ud) => "ud_pingpong",
+            Self::Pingpong(Kind::Srq) => "srq_pingpong",
             Self::Perf => "perf",
         }
     }
@@ -66,11 +71,11 @@ pub struct Services {
     pub messages: u32,
     /// Bytes of each (`-S`).
     pub size: u32,
-    /// How ibv_rc_pingpong is played, and on which TCP port.
-    pub pingpong: Option<pingpong::Options>,
+    /// How ibv_rc_pingpong and its sisters are played, each on a TCP port of its own.
+    pub pingpong: Vec<pingpong::Options>,
     /// The tests of perftest, each on a TCP port of its own.
     pub perf: Vec<perf::Options>,
-    /// Clients of a program at once, of those that come by RDMA-CM.
+    /// Clients at once: of each program that comes by RDMA-CM, and of all that come by TCP.
     pub most_clients: usize,
     /// How long a client may do nothing.
     pub idle: Duration,
@@ -85,7 +90,7 @@ impl Services {
             udaddy: Vec::new(),
             messages: 10,
             size: 100,
-            pingpong: None,
+            pingpong: Vec::new(),
             perf: Vec::new(),
             most_clients: 4096,
             idle: Duration::from_secs(300),

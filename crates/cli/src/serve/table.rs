@@ -127,7 +127,7 @@ fn peer(row: &Row) -> String {
 fn line(program: &str, peer: &str, wide: usize, numbers: &[String; 8]) -> String {
     let [now, served, refused, failed, messages, rate, bytes, per_second] = numbers;
     format!(
-        "{program:<9} {peer:<wide$} {now:>5} {served:>6} {refused:>7} {failed:>6} {messages:>9} {rate:>6} \
+        "{program:<12} {peer:<wide$} {now:>5} {served:>6} {refused:>7} {failed:>6} {messages:>9} {rate:>6} \
          {bytes:>8} {per_second:>6}"
     )
 }

@@ -3,7 +3,7 @@
 use rdmalab_device::QueuePairType;
 
 /// One of the programs, which are named after the transport service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Kind {
     /// `ibv_rc_pingpong`: reliable, connected.
     #[default]

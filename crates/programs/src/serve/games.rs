@@ -1,8 +1,8 @@
-//! Clients of programs that come by TCP: ibv_rc_pingpong, and the tests of perftest. Each has a thread.
+//! Clients of programs that come by TCP: ibv_rc_pingpong, its sisters, and the tests of perftest. Each has a thread.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::Scope;
+use std::thread::{Builder, Scope};
 use std::time::Duration;
 
 use rdmalab_device::{Device, Listener, Stream};
@@ -12,18 +12,19 @@ use crate::connect_error::ConnectError;
 use crate::perf::{self, PerfError};
 use crate::pingpong::{self, PingpongError};
 
-/// Clients of a program at once: each has a thread.
-const MOST: usize = 16;
+/// Bytes of a client's thread: far more than a game needs, and little enough for thousands.
+const STACK: usize = 256 << 10;
 /// How soon a thread that waits notices that it is to stop.
 const NOTICE: Duration = Duration::from_millis(100);
 
 /// Programs that come by TCP, each with its port.
 pub(super) struct Games<'d> {
     device: &'d Device,
-    pingpong: Option<(Listener, pingpong::Options)>,
+    pingpong: Vec<(Listener, pingpong::Options)>,
     perf: Vec<(Listener, perf::Options)>,
-    /// Who plays now.
+    /// Who plays now, and how many may.
     players: AtomicUsize,
+    most: usize,
 }
 
 /// What all games need.
@@ -36,21 +37,20 @@ pub(super) struct Hall<'a> {
 
 impl<'d> Games<'d> {
     pub(super) fn open(device: &'d Device, services: &Services) -> Result<Self, ConnectError> {
-        let pingpong = match &services.pingpong {
-            Some(options) => Some((device.listen(options.port)?, options.clone())),
-            None => None,
-        };
-        let perf = services.perf.iter().map(|options| Ok((device.listen(options.port)?, options.clone())));
+        let listen = |port| Ok::<_, ConnectError>(device.listen(port)?);
+        let pingpong = services.pingpong.iter().map(|options| Ok((listen(options.port)?, options.clone())));
+        let pingpong = pingpong.collect::<Result<_, ConnectError>>()?;
+        let perf = services.perf.iter().map(|options| Ok((listen(options.port)?, options.clone())));
         let perf = perf.collect::<Result<_, ConnectError>>()?;
-        Ok(Self { device, pingpong, perf, players: AtomicUsize::new(0) })
+        Ok(Self { device, pingpong, perf, players: AtomicUsize::new(0), most: services.most_clients })
     }
 
-    /// Waits for players, in threads that end soon after `stop`; games that are being played are played to their end, or
-    /// to the end of their patience.
+    /// Waits for players, in threads that end soon after `stop`; games that are being played are played to their end, to
+    /// that of their patience, or to the device's.
     pub(super) fn start<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, hall: Hall<'scope>) {
-        if let Some((listener, options)) = &self.pingpong {
+        for (listener, options) in &self.pingpong {
             scope.spawn(move || {
-                self.wait(scope, listener, hall, Program::Pingpong, move |device, stream| {
+                self.wait(scope, listener, hall, Program::Pingpong(options.kind), move |device, stream| {
                     let report = pingpong::answer(device, stream, options, |_| ())?;
                     let messages = u64::from(report.rounds);
                     Ok::<_, PingpongError>((messages, messages * u64::from(report.size) * 2))
@@ -91,19 +91,26 @@ impl<'d> Games<'d> {
             };
             let peer = stream.ends().map(|(_, peer)| peer);
             let ip = peer.map(|peer| peer.ip());
-            if self.players.fetch_add(1, Ordering::Relaxed) >= MOST {
+            // It finds its connection closed.
+            let refuse = |why: &str| {
                 self.players.fetch_sub(1, Ordering::Relaxed);
                 hall.ledger.refused(program, ip);
-                (hall.tell)(&Happening::Refused(program, peer, "there are as many clients as are let in"));
+                (hall.tell)(&Happening::Refused(program, peer, why));
+            };
+            if self.players.fetch_add(1, Ordering::Relaxed) >= self.most {
+                refuse("there are as many clients as are let in");
                 continue;
             }
-            hall.ledger.came(program, ip);
-            (hall.tell)(&Happening::Came(program, peer));
-            scope.spawn(move || {
+            let player = Builder::new().stack_size(STACK).spawn_scoped(scope, move || {
+                hall.ledger.came(program, ip);
+                (hall.tell)(&Happening::Came(program, peer));
                 let outcome = play(self.device, stream);
                 self.players.fetch_sub(1, Ordering::Relaxed);
                 tell_end(hall, program, peer, ip, outcome);
             });
+            if let Err(error) = player {
+                refuse(&format!("there is no thread for it: {error}"));
+            }
         }
     }
 }
@@ -120,6 +127,8 @@ fn tell_end<E: std::error::Error + 'static>(
             hall.ledger.did(program, ip, messages, bytes);
             None
         }
+        // Whoever is still there when the host is to end has done nothing wrong.
+        Err(_) if hall.stop.load(Ordering::Relaxed) => None,
         Err(error) => Some(error),
     };
     hall.ledger.gone(program, ip, failure.is_some());

@@ -1,0 +1,184 @@
+//! Clients that come by TCP to a host that serves, over UDP sockets.
+
+use std::io::{ErrorKind, Read};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rdmalab_device::{Device, DeviceConfig, HostAddress};
+use rdmalab_programs::perf::{self, Length, Measure, Operation, PerfError, Role};
+use rdmalab_programs::pingpong::{self, Kind};
+use rdmalab_programs::serve::{self, Happening, Ledger, Program, Services};
+
+const LIMIT: Duration = Duration::from_secs(20);
+/// Tests run side by side: each has a network of its own on the loopback device.
+const PORT: u16 = 18600;
+
+fn open(network: u8, number: u8) -> (Device, IpAddr) {
+    let address = IpAddr::from(Ipv4Addr::new(127, 82, network, number));
+    let config = DeviceConfig::new(vec![HostAddress::new(address, 32)]);
+    (Device::open_udp(config).unwrap(), address)
+}
+
+/// All kinds of ping-pong, then writing.
+fn services() -> Services {
+    let kinds = Kind::ALL.into_iter().zip(PORT..);
+    Services {
+        pingpong: kinds.map(|(kind, port)| game(kind, port)).collect(),
+        perf: vec![write(20)],
+        ..Services::none()
+    }
+}
+
+fn game(kind: Kind, port: u16) -> pingpong::Options {
+    let usual = pingpong::Options::default();
+    pingpong::Options { kind, port, size: 1000, rounds: 50, patience: Some(LIMIT), ..usual }
+}
+
+fn write(messages: u64) -> perf::Options {
+    let usual = perf::Options::new(Operation::Write, Measure::Bandwidth);
+    let length = Length::Messages(messages);
+    perf::Options { port: PORT + 4, size: 1000, length, patience: Some(LIMIT), ..usual }
+}
+
+/// Serves while `visit` lasts; what was counted, and what was said of those who failed or were refused.
+fn serve_while(
+    server: &Device,
+    services: &Services,
+    visit: impl FnOnce(&Ledger, &AtomicBool),
+) -> (Ledger, Vec<String>) {
+    let (ledger, stop, said) = (Ledger::new(), AtomicBool::new(false), Mutex::new(Vec::new()));
+    let is_open = AtomicBool::new(false);
+    let tell = |happening: &Happening<'_>| match happening {
+        Happening::Listening => is_open.store(true, Ordering::Relaxed),
+        Happening::Gone(_, _, Some(failure)) => said.lock().unwrap().push(failure.to_string()),
+        Happening::Refused(_, _, why) => said.lock().unwrap().push((*why).to_owned()),
+        _ => {}
+    };
+    std::thread::scope(|scope| {
+        let serving = scope.spawn(|| serve::run(server, services, &ledger, &stop, &tell));
+        let end = StopAtEnd(&stop);
+        wait_until(|| is_open.load(Ordering::Relaxed));
+        visit(&ledger, &stop);
+        drop(end);
+        // A device that was stopped meanwhile is an error, which is not what is looked at here.
+        let _ = serving.join().unwrap();
+    });
+    (ledger, said.into_inner().unwrap())
+}
+
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[track_caller]
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < LIMIT, "it does not come about");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn all_kinds_of_ping_pong_and_a_measurement_are_served_at_once() {
+    let (server, at) = open(1, 1);
+    let (ledger, said) = serve_while(&server, &services(), |ledger, _| {
+        std::thread::scope(|scope| {
+            for (number, kind) in (2..).zip(Kind::ALL) {
+                scope.spawn(move || {
+                    let (client, _) = open(1, number);
+                    let game = game(kind, PORT + u16::from(number) - 2);
+                    let report = pingpong::connect(&client, at, &game, |_| ()).unwrap();
+                    assert_eq!(report.rounds, 50, "{kind:?}");
+                });
+            }
+            scope.spawn(move || {
+                let (client, _) = open(1, 10);
+                perf::run(&client, "udp", Role::Client(at), &write(20), &mut |_| ()).unwrap();
+            });
+        });
+        wait_until(|| ledger.rows().iter().all(|row| row.count.now == 0));
+    });
+    for (number, kind) in (2..).zip(Kind::ALL) {
+        let count = ledger.total(Program::Pingpong(kind));
+        assert_eq!((count.served, count.failed, count.messages), (1, 0, 50), "{kind:?} {said:?}");
+        // TCP comes from the device's own address, which tells clients of one machine apart.
+        let peer = Some(IpAddr::from([127, 82, 1, number]));
+        let is_named = |row: &serve::Row| row.program == Program::Pingpong(kind) && row.peer == peer;
+        assert!(ledger.rows().iter().any(is_named), "{:?}", ledger.rows());
+    }
+    let count = ledger.total(Program::Perf);
+    assert_eq!((count.served, count.failed), (1, 0), "{said:?}");
+}
+
+#[test]
+fn who_comes_by_tcp_beyond_the_limit_finds_the_connection_closed_until_another_goes() {
+    let ((server, at), (client, _)) = (open(2, 1), open(2, 2));
+    let services = Services { most_clients: 20, ..services() };
+    let (ledger, said) = serve_while(&server, &services, |ledger, _| {
+        let connect = || client.connect(SocketAddr::new(at, PORT), Some(LIMIT)).unwrap();
+        let rc = Program::Pingpong(Kind::Rc);
+        let mut guests: Vec<_> = (0..20).map(|_| connect()).collect();
+        wait_until(|| ledger.total(rc).now == 20);
+        let mut beyond = connect();
+        beyond.set_timeout(Some(LIMIT));
+        assert!(matches!(beyond.read(&mut [0]), Ok(0)), "it is not closed");
+        assert_eq!(ledger.total(rc).refused, 1);
+        guests.clear();
+        wait_until(|| ledger.total(rc).now == 0);
+        pingpong::connect(&client, at, &game(Kind::Rc, PORT), |_| ()).unwrap();
+    });
+    let count = ledger.total(Program::Pingpong(Kind::Rc));
+    assert_eq!((count.served, count.refused, count.failed), (21, 1, 20), "{said:?}");
+    assert!(said.iter().any(|said| said.contains("as many clients as are let in")), "{said:?}");
+}
+
+#[test]
+fn a_host_that_is_to_end_does_not_wait_for_a_silent_tcp_client_once_its_device_has_stopped() {
+    let ((server, at), (client, _)) = (open(3, 1), open(3, 2));
+    let stopper = server.stopper();
+    let (ledger, said) = serve_while(&server, &services(), |ledger, stop| {
+        let mut silent = client.connect(SocketAddr::new(at, PORT + 4), Some(LIMIT)).unwrap();
+        wait_until(|| ledger.total(Program::Perf).now == 1);
+        let begun = Instant::now();
+        stop.store(true, Ordering::Relaxed);
+        assert!(stopper.stop(LIMIT));
+        silent.set_timeout(Some(LIMIT));
+        let closed = silent.read(&mut [0]);
+        let is_reset = |error: &std::io::Error| error.kind() == ErrorKind::ConnectionReset;
+        assert!(matches!(&closed, Ok(0)) || closed.as_ref().is_err_and(is_reset), "{closed:?}");
+        assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    });
+    assert_eq!(ledger.total(Program::Perf).failed, 0, "{said:?}");
+}
+
+#[test]
+fn a_client_that_vanishes_in_the_middle_of_its_data_is_noticed_at_once() {
+    let (server, at) = open(4, 1);
+    let usual = perf::Options::new(Operation::Send, Measure::Bandwidth);
+    // It is to wait for far more messages than come.
+    let length = Length::Messages(1_000_000);
+    let send = perf::Options { port: PORT, size: 100, length, patience: Some(LIMIT), ..usual };
+    let services = Services { perf: vec![send.clone()], ..Services::none() };
+    let (_, said) = serve_while(&server, &services, |ledger, _| {
+        let (client, _) = open(4, 2);
+        let stopper = client.stopper();
+        std::thread::scope(|scope| {
+            let playing = scope.spawn(|| perf::run(&client, "udp", Role::Client(at), &send, &mut |_| ()));
+            wait_until(|| server.counters().rdma_recvs > 100);
+            stopper.stop(LIMIT);
+            let outcome = playing.join().unwrap();
+            assert!(matches!(outcome, Err(PerfError::Device(_))), "{outcome:?}");
+        });
+        let begun = Instant::now();
+        wait_until(|| ledger.total(Program::Perf).now == 0);
+        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    });
+    assert!(said.iter().any(|said| said.contains("has gone")), "{said:?}");
+}

@@ -167,7 +167,7 @@ impl World {
             Step::Post { side, kind, length, fence, solicited } => {
                 self.post(side, kind, length, fence, solicited);
             }
-            Step::Write { side, fpdus } => (0..fpdus).for_each(|_| drop(self.write(side))),
+            Step::Write { side, fpdus } => (0..fpdus).for_each(|_| _ = self.write(side)),
             Step::Carry { side, bytes } => self.carry(side, bytes),
             Step::Disconnect(side) => {
                 let side = &mut self.sides[side];

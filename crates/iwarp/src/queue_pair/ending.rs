@@ -34,7 +34,10 @@ impl QueuePair {
     /// Ends the connection by a Terminate message before it has carried anything: the peer takes it for one that stands, and the
     /// start-up has come to terms that we cannot take (RFC 6581 §7).
     pub fn terminate(&mut self, context: &mut Context, error: TerminateError) {
-        self.fail(context, &Fault::new(error), None);
+        match self.state {
+            State::Init => self.abort(context),
+            _ => self.fail(context, &Fault::new(error), None),
+        }
     }
 
     /// The peer's direction of the stream has ended.

@@ -1,7 +1,7 @@
 //! Damage, and the end of the stream, at every byte of a conversation.
 //!
-//! Rule: mpa-crc-any-byte: With CRCs, a byte that is wrong anywhere in the stream delivers nothing wrong.
-//! Rule: mpa-lost-anywhere: A stream that is lost anywhere completes each request once.
+//! Rule: mpa-crc-any-byte: With CRCs, a byte that is wrong anywhere in the stream delivers nothing wrong (RFC 5044 §4.4).
+//! Rule: mpa-lost-anywhere: A stream that is lost anywhere completes each request once (RFC 5044 §7.2).
 
 use rdmalab_iwarp::End;
 use rdmalab_verbs::{CompletionStatus, Operation, SendFlags, SendRequest, State};

@@ -3,6 +3,7 @@
 mod answers;
 mod atomics;
 mod ending;
+mod errors;
 mod framing;
 mod headers;
 mod local;

@@ -8,7 +8,8 @@
 //! Rule: ddp-request-msn: A request with another number than the next is told as out of range (RFC 5041 §7).
 //! Rule: rdmap-source-faults: A READ of memory that the peer may not have is told by RDMAP's protection errors, with the
 //! DDP header and the header of the request (RFC 5040 §4.8, §7).
-//! Rule: rdmap-source-checked-again: A READ whose memory goes away while it is answered ends by the same errors.
+//! Rule: rdmap-source-checked-again: A READ whose memory goes away while it is answered ends by the same errors
+//! (RFC 5040 §7).
 //! Rule: rdmap-zero-length-read: A READ of no bytes looks at no tag (RFC 5040 §5.2).
 //! Rule: qp-turns: Requests and answers take turns, whole messages at a time, so that neither starves.
 

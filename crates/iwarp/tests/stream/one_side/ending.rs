@@ -6,7 +6,7 @@
 //! closed, too (RFC 5044 §7.2).
 //! Rule: mpa-end-within-fpdu: A stream that ends within an FPDU or a message, or owes us an answer, was lost
 //! (RFC 5044 §7.2).
-//! Rule: rdmap-lost: When the stream is lost, all work is flushed, and nothing is sent any more.
+//! Rule: rdmap-lost: When the stream is lost, all work is flushed, and nothing is sent any more (RFC 5044 §7.2).
 //! Rule: qp-abort: A connection that is aborted resets the stream.
 
 use rdmalab_iwarp::{End, Event, TerminatedBy};

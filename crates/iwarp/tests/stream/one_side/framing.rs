@@ -5,7 +5,7 @@
 //! Rule: mpa-crc-before-delivery: Nothing is delivered before the CRC of its FPDU was found right; of an FPDU that is here
 //! as a whole, nothing is placed either (RFC 5044 §4.4).
 //! Rule: mpa-crc-field-always: Where no CRCs are used, the field is there all the same, and not looked at (RFC 5044 §4.4).
-//! Rule: mpa-damaged-header: What is wrong with a header is told only if its CRC is right.
+//! Rule: mpa-damaged-header: What is wrong with a header is told only if its CRC is right (RFC 5044 §8).
 //! Rule: mpa-marker-checked: A marker that does not point to where its FPDU begins ends the connection by that error
 //! (RFC 5044 §4.3, §8).
 //! Rule: mpa-markers-placed: Markers stand every 512 bytes in the stream, and point to the FPDU that they are in

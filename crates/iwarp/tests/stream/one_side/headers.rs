@@ -5,9 +5,10 @@
 //! Rule: rdmap-version: A message of another RDMAP version is told as such (RFC 5040 §4.1, §7).
 //! Rule: rdmap-opcode: An opcode that is unknown, or does not belong where it comes, is told as unexpected
 //! (RFC 5040 §4.3, §7).
-//! Rule: rdmap-without-extensions: Without RFC 7306, its opcodes are unexpected ones.
-//! Rule: rdmap-fixed-length: A request, a response or immediate data of another length than its own ends the connection.
-//! Rule: ddp-cut-off: A segment that is shorter than its header ends the connection.
+//! Rule: rdmap-without-extensions: Without RFC 7306, its opcodes are unexpected ones (RFC 5040 §7).
+//! Rule: rdmap-fixed-length: A request, a response or immediate data of another length than its own ends the connection
+//! (RFC 5040 §7).
+//! Rule: ddp-cut-off: A segment that is shorter than its header ends the connection (RFC 5041 §4).
 
 use rdmalab_wire::iwarp::{Opcode, TerminateError};
 

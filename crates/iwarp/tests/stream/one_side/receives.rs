@@ -12,7 +12,7 @@
 //! Rule: rdmap-solicited: A SEND with solicited event tells so in the completion (RFC 5040 §5.3).
 //! Rule: rdmap-invalidate: A SEND with invalidation makes the tag unusable before its receive completes (RFC 5040 §5.3).
 //! Rule: rdmap-cannot-invalidate: A tag that cannot be invalidated is told so (RFC 5040 §7).
-//! Rule: rdmap-send-one-opcode: All segments of a SEND have one opcode.
+//! Rule: rdmap-send-one-opcode: All segments of a SEND have one opcode (RFC 5040 §4.3).
 //! Rule: rdmap-immediate: Immediate data takes a receive and arrives in its completion (RFC 7306 §6).
 //! Rule: srq-iwarp: Receives come from a shared receive queue where the queue pair was made with one.
 

@@ -5,7 +5,8 @@
 //! (RFC 6581 §9.2).
 //! Rule: mpa-rtr-taken: A responder takes the ready-to-receive message, tells nobody of it, and may send from then on
 //! (RFC 6581 §9.2).
-//! Rule: mpa-rtr-empty: An FPDU without a ULPDU is the first of a stream where that was agreed on, or wrong.
+//! Rule: mpa-rtr-empty: An FPDU without a ULPDU is the first of a stream where that was agreed on, or wrong
+//! (RFC 6581 §9.2).
 
 use rdmalab_iwarp::{ReadyToReceive, Role};
 use rdmalab_verbs::{PostError, State};

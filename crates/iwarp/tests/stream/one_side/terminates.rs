@@ -5,7 +5,7 @@
 //! Rule: rdmap-terminate-unanswered: It is not answered by another (RFC 5040 §5.4).
 //! Rule: rdmap-terminate-once: A stream has one Terminate message in each direction, with the number 1 in queue 2
 //! (RFC 5040 §5.4).
-//! Rule: rdmap-terminate-blames: The request that it is about ends with what the peer says of it.
+//! Rule: rdmap-terminate-blames: The request that it is about ends with what the peer says of it (RFC 5040 §4.8).
 //! Rule: rdmap-terminate-all-errors: Every error of RDMAP, DDP and MPA is understood (RFC 5040 §4.8, RFC 5041 §8.2,
 //! RFC 5044 §8, RFC 6581 §7).
 

@@ -81,15 +81,26 @@ impl Verdict {
         Self { tshark_roce, tshark_malformed, ours }
     }
 
-    /// Panics if a packet is malformed or has a wrong ICRC, if the judges see different numbers of RoCE packets, or
+    /// `Err` says it if a packet is malformed or has a wrong ICRC, if the judges see different numbers of RoCE packets, or
     /// if there is none at all, since then nothing was judged.
+    pub fn sound(&self) -> Result<(), String> {
+        let faults = [
+            (!self.tshark_malformed.is_empty(), "tshark calls packets malformed"),
+            (self.ours.malformed.count > 0, "packets are malformed"),
+            (self.ours.roce == 0, "there is no RoCE packet"),
+            (self.ours.icrc_right != self.ours.roce, "not every ICRC is right"),
+            (self.tshark_roce != self.ours.roce, "tshark counts RoCE packets differently"),
+        ];
+        match faults.iter().find(|(is_so, _)| *is_so) {
+            Some((_, fault)) => Err(format!("{fault}: {self:?}")),
+            None => Ok(()),
+        }
+    }
+
+    /// A panic unless it is [sound](Self::sound).
     #[track_caller]
     pub fn expect_sound(&self) {
-        assert!(self.tshark_malformed.is_empty(), "tshark calls packets malformed: {self:?}");
-        assert!(self.ours.malformed.count == 0, "packets are malformed: {self:?}");
-        assert!(self.ours.roce > 0, "there is no RoCE packet: {self:?}");
-        assert!(self.ours.icrc_right == self.ours.roce, "not every ICRC is right: {self:?}");
-        assert!(self.tshark_roce == self.ours.roce, "tshark counts RoCE packets differently: {self:?}");
+        self.sound().unwrap_or_else(|fault| panic!("{fault}"));
     }
 }
 

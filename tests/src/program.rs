@@ -1,7 +1,8 @@
 //! The programs of ours that live tests run, built when they are first asked for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::Lab;
@@ -16,8 +17,12 @@ pub fn program(lab: &Lab) -> PathBuf {
 
 /// The program `verbs-end`, likewise.
 #[track_caller]
-pub fn verbs_end(lab: &Lab) -> PathBuf {
-    build(lab, "rdmalab-tests", "verbs-end").unwrap_or_else(|error| panic!("cannot build verbs-end: {error}"))
+pub fn verbs_end(lab: &Lab) -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        build(lab, "rdmalab-tests", "verbs-end")
+            .unwrap_or_else(|error| panic!("cannot build verbs-end: {error}"))
+    })
 }
 
 fn build(lab: &Lab, package: &str, program: &str) -> Result<PathBuf, String> {
@@ -31,5 +36,9 @@ fn build(lab: &Lab, package: &str, program: &str) -> Result<PathBuf, String> {
     }
     let name = lab.unique("cargo-build");
     run(&name, &mut cargo, lab.folder(), Duration::from_secs(1200))?;
-    Ok(build.join(profile).join(program))
+    // A copy of its own, since the next build, by whomever, may put another one in its place.
+    let (built, own) = (build.join(profile).join(program), lab.folder().join(program));
+    let text = |error: std::io::Error| format!("{}: {error}", own.display());
+    std::fs::copy(built, &own).map_err(text)?;
+    Ok(own)
 }

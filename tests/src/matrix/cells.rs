@@ -123,8 +123,8 @@ const SERVED: [Cell; 14] = [
     Cell::new(Program::Served("pingpong", 1), "ibv_rc_pingpong -g 1 -s 33 -n 30 ADDRESS")
         .serving("--pingpong-size 33 --pingpong-rounds 30")
         .daily(),
-    Cell::new(Program::Served("write_bw", 1), "ib_write_bw -F -x 1 -p 18516 -n 50 ADDRESS"),
-    Cell::new(Program::Served("read_lat", 1), "ib_read_lat -F -x 1 -p 18521 -n 50 ADDRESS"),
+    Cell::new(Program::Served("perf", 1), "ib_write_bw -F -x 1 -p 18516 -n 50 ADDRESS"),
+    Cell::new(Program::Served("perf", 1), "ib_read_lat -F -x 1 -p 18521 -n 50 ADDRESS"),
 ];
 
 /// Servers of Linux, called by our clients.
@@ -200,8 +200,8 @@ pub fn cells() -> Vec<Cell> {
 
 /// Where all packets arrive.
 fn without_faults(role: Role, cells: &mut Vec<Cell>) {
-    // Each program in each role daily, with a third of what it is told.
-    let is_daily = |number: usize| number % 3 == usize::from(role == Role::Server);
+    // Each program in each role daily, with a part of what it is told.
+    let is_daily = |number: usize| number % 5 == 2 * usize::from(role == Role::Server);
     let mut number = 0;
     let mut add = |cell: Cell| {
         cells.push(Cell { role, daily: cell.daily || is_daily(number), ..cell });

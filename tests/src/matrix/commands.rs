@@ -1,5 +1,7 @@
 //! The command lines of a cell: of who is called, and of who calls.
 
+use std::path::Path;
+
 use super::{Cell, Family, Peer, Program, Role};
 use crate::{Guest, Network, Place};
 
@@ -8,6 +10,9 @@ const GIDS: [(Family, u32); 2] = [(Family::V4, Guest::GID), (Family::V6, 2)];
 
 /// For how many seconds one of ours lets its peer be silent.
 const PATIENCE: u32 = 30;
+
+/// Bytes of a link's MTU that rxe and we leave to headers.
+const HEADERS: u16 = 80;
 
 /// In which VLAN cells are played that are played in one.
 const VLAN: u16 = 7;
@@ -60,8 +65,9 @@ enum At {
 }
 
 impl Cell {
-    /// What is run, with `port` for whatever needs one.
-    pub(super) fn commands(&self, port: u16) -> Commands {
+    /// What is run, with `port` for whatever needs one. Between two of ours, the one that is called records to `record`, if
+    /// that is wanted.
+    pub(super) fn commands(&self, port: u16, record: Option<&Path>) -> Commands {
         let is_ours_called = self.peer != Peer::Linux || self.role == Role::Client;
         if self.program == Program::Verbs {
             return self.conversation(port);
@@ -69,11 +75,14 @@ impl Cell {
         let (server, client) = match (is_ours_called, self.peer) {
             (true, Peer::Linux) => (self.ours(At::First, port, None), self.linux(port, Some(self.of_ours()))),
             (true, _) => {
-                let called = Some(self.of_ours());
-                (self.ours(At::First, port, None), self.ours(At::Second, port, called))
+                (self.ours(At::First, port, None), self.ours(At::Second, port, Some(self.of_ours())))
             }
             (false, _) => (self.linux(port, None), self.ours(At::First, port, Some(self.of_linux()))),
         };
+        let mut server = server;
+        if let Some(file) = record {
+            server.line += &format!(" --pcap {}", file.display());
+        }
         let ready = match (is_ours_called, self.program) {
             (true, Program::Perf(..)) => Ready::Says("Waiting"),
             (true, _) => Ready::Says("listening"),
@@ -89,24 +98,37 @@ impl Cell {
         GIDS.iter().find(|(family, _)| *family == self.family).map_or(Guest::GID, |(_, index)| *index)
     }
 
+    /// At which address we are called.
     fn of_ours(&self) -> String {
+        // perftest takes no IPv6 address for the exchange over TCP if it is not told more.
+        let by_v4 = matches!(self.program, Program::Perf(..)) && !self.has("-R");
         match self.family {
-            Family::V4 => Place::OURS.to_string(),
-            Family::V6 => Place::OURS_V6.to_string(),
+            Family::V6 if !by_v4 => Place::OURS_V6.to_string(),
+            _ => Place::OURS.to_string(),
         }
     }
 
     /// At which address we call Linux.
     fn of_linux(&self) -> String {
-        // What is agreed on by TCP is agreed on over IPv4: the real servers of pingpong listen there only.
-        let by_tcp = match self.program {
+        // The real servers of pingpong listen for TCP over IPv4 only, whatever the GIDs are.
+        let by_v4 = match self.program {
             Program::Pingpong(_) => true,
             Program::Perf(..) => !self.has("-R"),
             _ => false,
         };
         match self.family {
-            Family::V6 if !by_tcp => Place::GUEST_V6.to_string(),
+            Family::V6 if !by_v4 => Place::GUEST_V6.to_string(),
             _ => Place::GUEST.to_string(),
+        }
+    }
+
+    /// Where the link's MTU is too small for our host, which wants to be one that IPv6 is possible for, it is told the path MTU
+    /// that comes about on a link that has the MTU on both sides.
+    fn path_mtu(&self) -> String {
+        let smaller = [512, 256].into_iter().find(|mtu| mtu + HEADERS <= self.link_mtu);
+        match smaller {
+            Some(mtu) if self.link_mtu < Place::LEAST_MTU => format!("-m {mtu}"),
+            _ => String::new(),
         }
     }
 
@@ -151,9 +173,9 @@ impl Cell {
                 )
             }
             Program::Perf(word, _) => {
-                let timeout = self.timeout();
+                let (timeout, mtu) = (self.timeout(), self.path_mtu());
                 format!(
-                    "perf {word} {link} {options} -p {port} -x {gid} -u {timeout} --wait {PATIENCE} --seed {port} {called}"
+                    "perf {word} {link} {options} {mtu} -p {port} -x {gid} -u {timeout} --wait {PATIENCE} --seed {port} {called}"
                 )
             }
             Program::Rping => match server {

@@ -1,7 +1,7 @@
 //! A cell being played: the two programs, and how they end.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::commands::{By, Commands, Ready, Side};
 use super::{Cell, Peer, Program};
@@ -9,6 +9,12 @@ use crate::{Excuse, GuestState, Job, Output, Place, Process, Stuck, program};
 
 /// How long a game may take. A second or two are usual; a guest that shares its processor takes many times that.
 const LIMIT: Duration = Duration::from_secs(90);
+
+/// How long one may take to end when the other has failed.
+const LITTLE: Duration = Duration::from_secs(2);
+
+/// How often one looks at the other.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// How long who has been told to end may take.
 const GRACE: Duration = Duration::from_secs(10);
@@ -62,6 +68,30 @@ impl Player {
         }
     }
 
+    /// What this one and the other say, who is given time to end, too, if it does so by itself: little if this one has failed. If the
+    /// other fails, this one is given little.
+    fn wait_beside(&mut self, other: &mut Self, other_ends: bool) -> (Option<Output>, Option<Output>) {
+        let start = Instant::now();
+        let mut said = None;
+        let mut failed_at = None;
+        while said.is_none()
+            && start.elapsed() < LIMIT
+            && failed_at.is_none_or(|at: Instant| at.elapsed() < LITTLE)
+        {
+            said = self.within(LOOK);
+            if failed_at.is_none() && other.within(Duration::ZERO).is_some_and(|other| !other.success()) {
+                failed_at = Some(Instant::now());
+            }
+        }
+        let patience = match (said.as_ref().is_some_and(Output::success), other_ends) {
+            (true, true) => LIMIT,
+            // A server may still be busy with who has just left.
+            (true, false) => Duration::from_millis(300),
+            (false, _) => LITTLE,
+        };
+        (said, other.within(patience))
+    }
+
     fn end(self, place: &Place) -> End {
         match self {
             Self::Ours(process) => End::Asked(process.stop(GRACE)),
@@ -75,77 +105,61 @@ impl Player {
 
 impl Cell {
     /// Plays it to its end.
-    pub(super) fn play(&self, place: &Place, port: u16) -> Result<Said, Box<Failure>> {
-        let commands = self.commands(port);
+    pub(super) fn play(&self, place: &Place, port: u16, record: Option<&Path>) -> Result<Said, Box<Failure>> {
+        let commands = self.commands(port, record);
         if self.program == Program::Verbs {
             place.guest.put("verbs_peer.py", include_str!("../../peers/verbs_peer.py"));
         }
         let mut server = Player::start(place, &commands.server);
         commands.ready.wait(place, &mut server);
         let client = Player::start(place, &commands.client);
-        // Who ends by himself, ours if both do: Linux has little to do when ours is content, and where ours has failed
-        // it may never end.
-        let server_first =
+        // First who ends by himself, and if both do, ours: Linux has little to do when ours is content, and where ours has
+        // failed it may never end.
+        let is_server_first =
             commands.server.ends && commands.server.by != By::Linux && self.peer == Peer::Linux;
-        let (first, second) = if server_first { (server, client) } else { (client, server) };
-        let ends = if server_first { true } else { commands.server.ends };
-        let mut first = first;
-        let first_said = first.within(LIMIT);
+        let (mut first, mut second) = if is_server_first { (server, client) } else { (client, server) };
+        let (first_said, second_said) =
+            first.wait_beside(&mut second, is_server_first || commands.server.ends);
         let is_content = first_said.as_ref().is_some_and(Output::success);
-        let mut second = second;
-        // The server that is to be told when to end may still be busy with who has just left.
-        let patience = match (is_content, ends) {
-            (true, true) => LIMIT,
-            (true, false) => Duration::from_millis(300),
-            (false, _) => Duration::from_secs(2),
-        };
-        let second_said = second.within(patience);
-        if is_content && !ends && second_said.is_none() {
-            let told = second.end(place);
-            // One of ours says that all was well, one of Linux' was killed.
-            let is_fine = match &told {
-                End::Asked(output) => commands.server.by == By::Linux || output.success(),
-                End::Own(_) | End::Never(..) => false,
-            };
-            let client = first_said.unwrap_or_else(no_output);
-            return match (is_fine, told) {
-                (true, End::Asked(server)) => Ok(Said { server, client }),
-                (_, other) => Err(self.failure(place, commands, client, other)),
-            };
+        match (first_said, second_said) {
+            (Some(first), Some(second)) if first.success() && second.success() => {
+                let (server, client) = if is_server_first { (first, second) } else { (second, first) };
+                Ok(Said { server, client })
+            }
+            (Some(client), None) if is_content && !commands.server.ends => match second.end(place) {
+                // One of ours says that all was well, one of Linux' was killed.
+                End::Asked(server) if server.success() || commands.server.by == By::Linux => {
+                    Ok(Said { server, client })
+                }
+                other => Err(self.failure(place, commands, client, other)),
+            },
+            (first_said, second_said) => {
+                // Looked at before anybody is ended.
+                let guest = self.state(place);
+                let end = |player: Player, said: Option<Output>| match said {
+                    Some(output) => End::Own(output),
+                    None => player.end(place),
+                };
+                let is_first_ours = matches!((&first, &second), (Player::Ours(_), _));
+                let (first, second) = (end(first, first_said), end(second, second_said));
+                let (ours, other) = if is_first_ours { (first, second) } else { (second, first) };
+                let ours = match ours {
+                    End::Own(output) | End::Asked(output) => output,
+                    End::Never(stuck, _) => stuck.output,
+                };
+                Err(Box::new(Failure { commands, ours, other, guest }))
+            }
         }
-        if let (Some(first), Some(second)) = (&first_said, &second_said)
-            && first.success()
-            && second.success()
-        {
-            let (first, second) = (first.clone(), second.clone());
-            let (server, client) = if server_first { (first, second) } else { (second, first) };
-            return Ok(Said { server, client });
-        }
-        // Looked at before anybody is ended.
-        let guest = (self.peer == Peer::Linux).then(|| place.guest.state());
-        let end = |player: Player, said: Option<Output>| match said {
-            Some(output) => End::Own(output),
-            None => player.end(place),
-        };
-        let (ours, other) = match (&first, &second) {
-            (Player::Linux(_), Player::Ours(_)) => (end(second, second_said), end(first, first_said)),
-            _ => (end(first, first_said), end(second, second_said)),
-        };
-        let ours = match ours {
-            End::Own(output) | End::Asked(output) => output,
-            End::Never(stuck, _) => stuck.output,
-        };
-        Err(Box::new(Failure { commands, ours, other, guest }))
     }
 
     fn failure(&self, place: &Place, commands: Commands, ours: Output, other: End) -> Box<Failure> {
-        let guest = (self.peer == Peer::Linux).then(|| place.guest.state());
-        Box::new(Failure { commands, ours, other, guest })
+        Box::new(Failure { commands, ours, other, guest: self.state(place) })
     }
-}
 
-fn no_output() -> Output {
-    Output { status: None, stdout: String::new(), stderr: String::new() }
+    /// The guest's, if it is in the game.
+    fn state(&self, place: &Place) -> Option<GuestState> {
+        (self.peer == Peer::Linux).then(|| place.guest.state())
+    }
 }
 
 impl Ready {

@@ -1,18 +1,15 @@
-//! The programs that connect by rdma_cm, between us and a real Linux RoCE stack, in both roles, over IPv4 and IPv6: rping,
-//! which compares all data, ucmatose, udaddy and cmtime.
+//! One host of ours serves all clients of a real Linux RoCE stack that connect by rdma_cm, over IPv4 and IPv6: rping, which
+//! compares all data, ucmatose, udaddy and cmtime.
 
 use std::time::{Duration, Instant};
 
-use rdmalab_tests::{Job, Network, Output, Place, Verdict};
+use rdmalab_tests::{Network, Output, Place, Verdict};
 
 const LIMIT: Duration = Duration::from_secs(60);
-/// Beside [`Place::GUEST`] and [`Place::OURS`].
-const GUEST_V6: &str = "fd00:9::1";
-const OURS_V6: &str = "fd00:9::2";
 
 /// Clients in the guest, each with its end at our `serve`, all of them one behind the other, while an rping goes on that in the end is killed.
 pub fn linux_calls(place: &mut Place) {
-    give_v6(place);
+    place.give_v6();
     let (network, guest) = (&place.network, &place.guest);
     let capture = network.capture(guest.tap(), "linux-calls");
     let line = format!("serve {} --every 3600", our_link());
@@ -22,7 +19,7 @@ pub fn linux_calls(place: &mut Place) {
     let ours_v4 = Place::OURS;
     let beside = guest.spawn(&format!("rping -c -a {ours_v4} -V -S 300"), LIMIT);
     let mut calls = Vec::new();
-    for (address, sizes) in [(ours_v4.to_string(), [23, 65535]), (OURS_V6.to_owned(), [100, 5001])] {
+    for (address, sizes) in [(ours_v4.to_string(), [23, 65535]), (Place::OURS_V6.to_string(), [100, 5001])] {
         for (count, size) in [(50, sizes[0]), (10, sizes[1])] {
             calls.push(format!("rping -c -a {address} -C {count} -V -S {size}"));
         }
@@ -63,61 +60,8 @@ pub fn linux_calls(place: &mut Place) {
     Verdict::of(network, &capture.finish()).expect_sound();
 }
 
-/// Servers in the guest, called by our clients.
-pub fn linux_is_called(place: &mut Place) {
-    give_v6(place);
-    let guest_v4 = Place::GUEST;
-    let capture = place.network.capture(place.guest.tap(), "linux-is-called");
-    // A server of rping for each family, since `-a ::0` is for both and the default for IPv4 only.
-    let rping = place.guest.spawn("rping -s -P -a ::0 -v -S 65535", Duration::from_secs(100));
-    for address in [guest_v4.to_string(), GUEST_V6.to_owned()] {
-        for (count, size) in [(100, 64), (20, 23), (10, 65535)] {
-            call(place, &rping, &format!("rping -c -a {address} -V -C {count} -S {size}"));
-        }
-    }
-    let said = rping.stop().unwrap_or_else(|stuck| panic!("{stuck}"));
-    // It shows the data of each ping, which it has READ from us.
-    assert_eq!(said.stdout.matches("server ping data: rdma-ping-0: ").count(), 6, "{said}");
-    for (server, client) in [
-        ("ucmatose", format!("ucmatose -s {guest_v4}")),
-        ("ucmatose -b ::0", format!("ucmatose -s {GUEST_V6}")),
-        ("ucmatose -c 64 -C 3 -S 5000", format!("ucmatose -s {guest_v4} -c 64 -C 3 -S 5000")),
-        ("udaddy", format!("udaddy -s {guest_v4}")),
-        ("udaddy -b ::0 -c 3 -C 30 -S 1001", format!("udaddy -s {GUEST_V6} -c 3 -C 30 -S 1001")),
-    ] {
-        let job = place.guest.spawn(server, LIMIT);
-        call(place, &job, &client);
-        let said = job.finish().unwrap_or_else(|stuck| panic!("{stuck}"));
-        assert!(said.success(), "{server}: {said}");
-    }
-    Verdict::of(&place.network, &capture.finish()).expect_sound();
-}
-
-/// Plays our client, once somebody listens.
-#[track_caller]
-fn call(place: &Place, server: &Job, line: &str) {
-    let wait = "for _ in $(seq 100); do rdma resource show cm_id | grep -q LISTEN && exit 0; sleep 0.1; done; exit 1";
-    place.guest.run(wait, LIMIT).expect_success("waiting for somebody who listens by rdma_cm");
-    let started = Instant::now();
-    let line = format!("{line} {}", our_link());
-    let arguments: Vec<&str> = line.split(' ').collect();
-    let said = place.network.start("ours", place.program(), &arguments).end_within(LIMIT);
-    assert!(said.success(), "{line}\nours: {said}\nLinux: {}", server.output_so_far());
-    println!("{line}: {:.1} s", started.elapsed().as_secs_f64());
-}
-
 fn our_link() -> String {
-    format!("--tap {} --ip {}/24 --ip {OURS_V6}/64", Network::TAP, Place::OURS)
-}
-
-/// Gives the guest an IPv6 address, and waits until its RDMA device has it.
-#[track_caller]
-fn give_v6(place: &Place) {
-    let line = format!(
-        "ip address add {GUEST_V6}/64 dev eth0 nodad 2>/dev/null\n\
-         for _ in $(seq 100); do grep -q '^fd00' /sys/class/infiniband/rxe0/ports/1/gids/2 && exit 0; sleep 0.1; done; exit 1"
-    );
-    place.guest.run(&line, LIMIT).expect_success("giving the guest an IPv6 address");
+    format!("--tap {} --ip {}/24 --ip {}/64", Network::TAP, Place::OURS, Place::OURS_V6)
 }
 
 /// What the table says of a program and an address family.

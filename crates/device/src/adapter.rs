@@ -6,6 +6,7 @@ use rdmalab_host::{ConfigError, Handled, Host, HostAddress, HostConfig, Sent};
 use rdmalab_roce::{CongestionControl, EndpointConfig, Profile};
 use rdmalab_wire::{EthernetAddress, PKey, PathMtu};
 
+use crate::emulated_streams::EmulatedStreams;
 use crate::event::DeviceEvent;
 use crate::port::Port;
 
@@ -97,6 +98,7 @@ pub struct Adapter {
     waiting: Waiting,
     /// What [`Host::settled_neighbours`] was when identifiers that wait for neighbours were told last.
     settled: u64,
+    streams: EmulatedStreams,
 }
 
 impl Adapter {
@@ -124,7 +126,14 @@ impl Adapter {
         let host = Host::new(&HostConfig { every_group: false, ..host })?;
         let mut port = Port::new(endpoint, host.headroom());
         port.inquiries.are_answered();
-        Ok(Self { port, host, control: Vec::new(), waiting: Waiting::Nothing, settled: 0 })
+        Ok(Self {
+            port,
+            host,
+            control: Vec::new(),
+            waiting: Waiting::Nothing,
+            settled: 0,
+            streams: EmulatedStreams::default(),
+        })
     }
 
     /// Takes the next asynchronous event out ([`Port::poll_event`]).
@@ -142,6 +151,7 @@ impl Adapter {
     /// Does everything that is due by `now`.
     pub fn handle_timeout(&mut self, now: u64) {
         self.host.handle_timeout(now);
+        self.streams.receive(&mut self.host, &mut self.port);
         self.port.handle_timeout(now);
     }
 
@@ -179,6 +189,7 @@ impl Adapter {
         mut link: impl FnMut(&[u8]) -> Result<bool, E>,
     ) -> Result<Progress, E> {
         self.look_for_neighbours(now);
+        self.streams.receive(&mut self.host, &mut self.port);
         let mut left = TURN;
         loop {
             if left == 0 {
@@ -202,6 +213,8 @@ impl Adapter {
                 left -= 1;
             } else if self.host.poll_frame(now, &mut self.control) {
                 self.waiting = Waiting::Control;
+            } else if self.streams.send(&mut self.host, &mut self.port) {
+                // The host has segments now.
             } else if !self.port.fill(now) {
                 return Ok(Progress::Done);
             }

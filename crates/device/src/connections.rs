@@ -5,7 +5,7 @@
 //! that is called: `listen`, and for each caller an identifier of its own, `create_queue_pair`, `accept`. The queue pair
 //! is moved along, as librdmacm does it.
 //!
-//! Invariants: of each identifier at most one of connection, listener and question exists below, and each of those belongs
+//! Invariants: of each identifier at most one of connection, listener, question and stream exists below, and each of those belongs
 //! to one identifier (`owners`). Every event of below goes to a channel or, where its identifier is gone, nowhere.
 
 mod attributes;
@@ -15,6 +15,7 @@ mod happening;
 mod identifier;
 mod listening;
 mod resolving;
+mod streams;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -28,6 +29,7 @@ use rdmalab_wire::{PKey, Psn};
 
 use crate::general_services::GeneralServices;
 use crate::inquiries::Inquiries;
+use crate::iwarp::{self, IwarpTable, StreamId, Transport};
 use identifier::{Identifier, Stage};
 
 pub use calling::ConnectionParameters;
@@ -54,6 +56,8 @@ enum Below {
     Connection(ConnectionId),
     Listener(ListenerId),
     Question(ResolutionId),
+    Stream(StreamId),
+    StreamListener(iwarp::ListenerId),
 }
 
 /// The state of a port's connections.
@@ -68,6 +72,10 @@ pub(crate) struct ConnectionTable {
     random: Random,
     /// Events of the transport that found no room.
     lost_events: u64,
+    /// Over what identifiers talk of which nothing else is said.
+    transport: Transport,
+    /// Streams that identifiers have given up.
+    given_up: Vec<StreamId>,
 }
 
 impl ConnectionTable {
@@ -91,7 +99,14 @@ impl ConnectionTable {
             events: VecDeque::new(),
             random,
             lost_events: 0,
+            transport: Transport::default(),
+            given_up: Vec::new(),
         })
+    }
+
+    /// Lets identifiers of which nothing else is said talk over this from now on.
+    pub(crate) fn set_transport(&mut self, transport: Transport) {
+        self.transport = transport;
     }
 
     /// The next event of the transport.
@@ -115,7 +130,14 @@ impl ConnectionTable {
     }
 
     /// Takes in what came, does what is due, and puts out what follows.
-    pub(crate) fn service(&mut self, endpoint: &mut Endpoint, context: &mut Context, now: u64) {
+    pub(crate) fn service(
+        &mut self,
+        endpoint: &mut Endpoint,
+        context: &mut Context,
+        iwarp: &mut IwarpTable,
+        now: u64,
+    ) {
+        self.heed_streams(context, iwarp);
         // What follows from one message is done before the next: it may be about the same connection.
         while let Some((route, bytes)) = self.services.receive(endpoint, context) {
             self.cm.handle_mad(now, route, &bytes);
@@ -193,6 +215,7 @@ pub struct Connections<'p> {
     pub(crate) table: &'p mut ConnectionTable,
     pub(crate) endpoint: &'p mut Endpoint,
     pub(crate) context: &'p mut Context,
+    pub(crate) iwarp: &'p mut IwarpTable,
     pub(crate) inquiries: &'p mut Inquiries,
 }
 
@@ -213,10 +236,10 @@ impl Connections<'_> {
         self.table.channels.get_mut(channel.0)?.pop_front()
     }
 
-    /// Makes an identifier (`rdma_create_id`): [`PortSpace::Tcp`] for connections, [`PortSpace::Udp`] for datagrams.
+    /// Makes an identifier (`rdma_create_id`): [`PortSpace::Tcp`] for connections, [`PortSpace::Udp`] for datagrams. It talks
+    /// over the port's usual transport.
     pub fn create_id(&mut self, channel: CmChannel, space: PortSpace) -> Result<CmId, CmError> {
-        self.table.channels.get(channel.0).ok_or(CmError::UnknownChannel)?;
-        self.table.insert(Identifier::new(channel.0, space))
+        self.create_id_over(self.table.transport, channel, space)
     }
 
     /// Ends an identifier (`rdma_destroy_id`), whatever it is doing: a call is taken back, one that nobody has answered
@@ -234,6 +257,14 @@ impl Connections<'_> {
                 Below::Connection(connection) => table.cm.destroy(now, connection),
                 Below::Listener(listener) => table.cm.stop_listening(listener),
                 Below::Question(question) => table.cm.cancel_resolution(question),
+                Below::Stream(stream) => {
+                    self.iwarp.forget(self.context, stream);
+                    Ok(())
+                }
+                Below::StreamListener(listener) => {
+                    self.iwarp.stop_listening(listener);
+                    Ok(())
+                }
             };
         }
         if let Some(port) = identifier.taken_port {

@@ -16,9 +16,11 @@
 
 mod adapter;
 mod connections;
+mod emulated_streams;
 mod event;
 mod general_services;
 mod inquiries;
+mod iwarp;
 mod network;
 mod port;
 mod recorder;
@@ -31,6 +33,7 @@ pub use connections::{
     AddressError, CmChannel, CmError, CmEvent, CmEventKind, CmId, ConnectionParameters, Connections, Offer,
 };
 pub use event::DeviceEvent;
+pub use iwarp::{IwarpCounters, IwarpSettings, Transport};
 pub use network::{Network, NetworkConfig, Passage};
 pub use port::Port;
 pub use recorder::{RecordError, Recorder};
@@ -45,6 +48,7 @@ pub use live::{
 
 pub use rdmalab_cm::DisconnectCause;
 pub use rdmalab_host::{ConfigError, HostAddress, HostConfig};
+pub use rdmalab_iwarp::Profile as IwarpProfile;
 #[cfg(feature = "net")]
 pub use rdmalab_net::NetError;
 pub use rdmalab_roce::{

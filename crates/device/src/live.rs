@@ -19,6 +19,7 @@ mod engine;
 mod error;
 mod fast_region;
 mod frame_device;
+mod kernel_streams;
 mod memory_region;
 mod memory_window;
 mod node;

@@ -11,13 +11,14 @@ use rdmalab_host::Reach;
 use rdmalab_roce::{Batch, Counters, CreateError, Endpoint, EndpointConfig, Event, QueuePairConfig};
 use rdmalab_verbs::{
     AddressHandleId, Attributes, Context, ModifyError, Path, PostError, ProtectionDomainId, ReceiveRequest,
-    SendRequest,
+    SendRequest, State,
 };
 use rdmalab_wire::Qpn;
 
 use crate::connections::{CmError, ConnectionTable, Connections};
 use crate::event::DeviceEvent;
 use crate::inquiries::Inquiries;
+use crate::iwarp::{self, IwarpCounters, IwarpSettings, IwarpTable, Transport, is_iwarp};
 
 /// Packets that are built before they are handed on.
 const BATCH: usize = 32;
@@ -33,12 +34,15 @@ pub struct Port {
     handed: usize,
     headroom: usize,
     connections: Option<Box<ConnectionTable>>,
+    pub(crate) iwarp: IwarpTable,
     pub(crate) inquiries: Inquiries,
 }
 
 impl Port {
     /// A port with nothing made in it. Packets that it sends have `headroom` free bytes in front.
     pub fn new(config: EndpointConfig, headroom: usize) -> Self {
+        // The other numbers are those of queue pairs that speak iWARP.
+        let config = EndpointConfig { max_queue_pairs: config.max_queue_pairs.min(iwarp::OTHERS), ..config };
         Self {
             batch: Batch::new(BATCH, config.max_mtu, headroom),
             endpoint: Endpoint::new(config),
@@ -46,6 +50,7 @@ impl Port {
             handed: 0,
             headroom,
             connections: None,
+            iwarp: IwarpTable::default(),
             inquiries: Inquiries::default(),
         }
     }
@@ -61,16 +66,29 @@ impl Port {
         Ok(())
     }
 
+    /// Over what identifiers talk of which nothing else is said, and how connections over iWARP are made.
+    pub fn set_transport(&mut self, transport: Transport, iwarp: IwarpSettings) {
+        self.iwarp.set_settings(iwarp);
+        if let Some(table) = &mut self.connections {
+            table.set_transport(transport);
+        }
+    }
+
+    /// What iWARP counted so far.
+    pub fn iwarp_counters(&self) -> IwarpCounters {
+        self.iwarp.counters()
+    }
+
     /// The connections, if the port [manages](Self::manage_connections) them.
     pub fn connections(&mut self) -> Result<Connections<'_>, CmError> {
-        let Self { endpoint, context, connections, inquiries, .. } = self;
+        let Self { endpoint, context, connections, iwarp, inquiries, .. } = self;
         let table = connections.as_deref_mut().ok_or(CmError::NotManaged)?;
-        Ok(Connections { table, endpoint, context, inquiries })
+        Ok(Connections { table, endpoint, context, iwarp, inquiries })
     }
 
     fn service_connections(&mut self, now: u64) {
         if let Some(table) = &mut self.connections {
-            table.service(&mut self.endpoint, &mut self.context, now);
+            table.service(&mut self.endpoint, &mut self.context, &mut self.iwarp, now);
         }
     }
 
@@ -83,6 +101,7 @@ impl Port {
     pub fn counters(&self) -> Counters {
         let mut counters = *self.endpoint.counters();
         counters.lost_events += self.connections.as_ref().map_or(0, |table| table.lost_events());
+        counters.lost_events += self.iwarp.lost_events();
         counters
     }
 
@@ -93,17 +112,29 @@ impl Port {
 
     /// Ends a queue pair. Its requests vanish without completions; packets for it are dropped.
     pub fn destroy_queue_pair(&mut self, number: Qpn) -> Result<(), ModifyError> {
+        if is_iwarp(number) {
+            return self.iwarp.destroy_queue_pair(&mut self.context, number);
+        }
         self.endpoint.destroy_queue_pair(&mut self.context, number)
     }
 
     /// Changes a queue pair's state or attributes, by the table of [`rdmalab_verbs::transitions`]. Where its packets will
-    /// go, the adapter begins to look for the neighbour.
+    /// go, the adapter begins to look for the neighbour. One that speaks iWARP can be moved to ERR only: the rest is a matter
+    /// of its connection.
     pub fn modify(&mut self, number: Qpn, attributes: &Attributes) -> Result<(), ModifyError> {
+        if is_iwarp(number) {
+            return self.iwarp.modify(&mut self.context, number, attributes);
+        }
         self.endpoint.modify(&mut self.context, number, attributes)?;
         if let Some(path) = attributes.path {
             self.inquiries.look_ahead(path.destination);
         }
         Ok(())
+    }
+
+    /// The state of a queue pair, over whichever transport.
+    pub fn state(&self, number: Qpn) -> Option<State> {
+        if is_iwarp(number) { self.iwarp.state(number) } else { self.endpoint.state(number) }
     }
 
     /// Makes an address handle; the adapter begins to look for the neighbour.
@@ -127,11 +158,17 @@ impl Port {
 
     /// Posts to the send queue.
     pub fn post_send(&mut self, number: Qpn, request: &SendRequest<'_>) -> Result<(), PostError> {
+        if is_iwarp(number) {
+            return self.iwarp.post_send(&mut self.context, number, request);
+        }
         self.endpoint.post_send(&mut self.context, number, request)
     }
 
     /// Posts to the receive queue.
     pub fn post_receive(&mut self, number: Qpn, request: &ReceiveRequest<'_>) -> Result<(), PostError> {
+        if is_iwarp(number) {
+            return self.iwarp.post_receive(&mut self.context, number, request);
+        }
         self.endpoint.post_receive(&mut self.context, number, request)
     }
 
@@ -139,6 +176,7 @@ impl Port {
     pub fn has_events(&self) -> bool {
         self.connections.as_ref().is_some_and(|table| table.has_transport_events())
             || self.endpoint.has_events()
+            || self.iwarp.has_events()
             || self.context.has_asynchronous_events()
     }
 
@@ -150,7 +188,7 @@ impl Port {
 
     fn poll_transport_event(&mut self) -> Option<Event> {
         let passed = self.connections.as_mut().and_then(|table| table.poll_transport_event());
-        passed.or_else(|| self.endpoint.poll_event())
+        passed.or_else(|| self.endpoint.poll_event()).or_else(|| self.iwarp.poll_event())
     }
 
     /// Takes the next asynchronous event out: those of the transport in their order, then those of shared queues in
@@ -168,17 +206,19 @@ impl Port {
     /// Does everything that is due by `now`.
     pub fn handle_timeout(&mut self, now: u64) {
         self.endpoint.handle_timeout(&mut self.context, now);
+        self.iwarp.handle_timeout(&mut self.context, now);
         self.service_connections(now);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) or [`fill`](Self::fill) has something to do; at once, if packets wait.
     pub fn next_timeout(&self, now: u64) -> Option<u64> {
-        let waits = self.handed < self.batch.len() || self.endpoint.has_packets();
+        let waits = self.handed < self.batch.len() || self.endpoint.has_packets() || self.iwarp.has_work();
         if waits {
             return Some(now);
         }
         let of_connections = self.connections.as_ref().and_then(|table| table.next_timeout());
-        [self.endpoint.next_timeout(), of_connections].into_iter().flatten().min()
+        let timers = [self.endpoint.next_timeout(), of_connections, self.iwarp.next_timeout()];
+        timers.into_iter().flatten().min()
     }
 
     /// The packet that is to be sent next, with the headroom in front; none if [`fill`](Self::fill) is to make more.

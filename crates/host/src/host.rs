@@ -21,7 +21,7 @@ use crate::stack::Stack;
 use crate::station::Station;
 use crate::tcp::Tcp;
 use crate::tcp::incoming::Verdict;
-use crate::tcp::segment::Segment;
+use crate::tcp::segment::{Outgoing, Segment};
 
 /// Bytes that [`Host::send_roce`] needs in front of the IP packet, if the host tags nothing; else it is
 /// [`Host::headroom`].
@@ -297,6 +297,9 @@ impl Host {
     /// Sends what the stack has put out to where it belongs.
     fn route_outgoing(&mut self, now: u64, origin: Origin) {
         while let Some(packet) = self.stack.next_outgoing() {
+            if let Some(segment) = packet.get(self.headroom()..).and_then(Outgoing::parse) {
+                self.tcp.note_outgoing(&self.stack, &segment);
+            }
             if let Err(buffer) = self.route(now, packet, origin) {
                 self.counters.unsent += 1;
                 self.stack.recycle(buffer);

@@ -22,6 +22,7 @@ use smoltcp::time::Duration;
 
 use crate::addresses::{Addresses, NextHop};
 use crate::stack::Stack;
+use segment::Outgoing;
 use stream::{CloseReason, ConnectError, ListenError, ListenerId, StreamId};
 
 /// TCP connections a host can have at a time, those being set up and wound up included.
@@ -69,6 +70,36 @@ struct Stream {
     leftover: Vec<u8>,
     /// When a stream of nobody is reset.
     until: Option<u64>,
+    /// How far its segments have come.
+    progress: Progress,
+}
+
+/// How much of a stream segments have carried. Counts wrap as sequence numbers do.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// Bytes that the application has written.
+    written: u32,
+    /// The sequence number of the first of them, once our SYN is out.
+    first: Option<u32>,
+    /// Bytes that segments have carried, the first time.
+    carried: u32,
+}
+
+impl Progress {
+    fn segment(&mut self, segment: &Outgoing) {
+        let first = if segment.is_syn { segment.sequence.wrapping_add(1) } else { segment.sequence };
+        let first = *self.first.get_or_insert(first);
+        let end = segment.sequence.wrapping_add(segment.length).wrapping_sub(first);
+        // What is sent again, and the byte that asks for a sign of life, lies behind.
+        if end.wrapping_sub(self.carried).cast_signed() > 0 {
+            self.carried = end;
+        }
+    }
+
+    fn unsent(&self) -> usize {
+        // Our FIN counts, too.
+        usize::try_from(self.written.wrapping_sub(self.carried).cast_signed()).unwrap_or(0)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -100,7 +131,7 @@ impl Tcp {
         if port == 0 {
             return Err(ListenError::NoPort);
         }
-        if self.listeners.values().any(|taken| *taken == port) {
+        if self.is_listening(port) {
             return Err(ListenError::PortTaken(port));
         }
         if self.listeners.len() >= LISTENERS_MAX {
@@ -109,6 +140,10 @@ impl Tcp {
         let id = ListenerId(self.identifier());
         self.listeners.insert(id, port);
         Ok(id)
+    }
+
+    pub(crate) fn is_listening(&self, port: u16) -> bool {
+        self.listeners.values().any(|taken| *taken == port)
     }
 
     pub(crate) fn close_listener(&mut self, stack: &mut Stack, id: ListenerId) {
@@ -219,6 +254,17 @@ impl Tcp {
         };
     }
 
+    /// A segment that the stack puts out.
+    pub(crate) fn note_outgoing(&mut self, stack: &Stack, segment: &Outgoing) {
+        let found = self.streams.values_mut().find(|stream| {
+            let socket = stack.sockets.get::<Socket<'_>>(stream.handle);
+            segment.is_of(socket)
+        });
+        if let Some(stream) = found {
+            stream.progress.segment(segment);
+        }
+    }
+
     /// A neighbour does not answer: connections that are being opened through it end.
     pub(crate) fn neighbour_failed(&mut self, stack: &mut Stack, addresses: &Addresses, neighbour: IpAddr) {
         for stream in self.streams.values_mut() {
@@ -288,7 +334,15 @@ impl Tcp {
         let id = StreamId(self.identifier());
         let seen = socket.state();
         let handle = stack.sockets.add(socket);
-        let stream = Stream { handle, owner, seen, closed: None, leftover: Vec::new(), until: None };
+        let stream = Stream {
+            handle,
+            owner,
+            seen,
+            closed: None,
+            leftover: Vec::new(),
+            until: None,
+            progress: Progress::default(),
+        };
         self.streams.insert(id, stream);
         id
     }

@@ -11,12 +11,12 @@ mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
+use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use nix::sys::socket::{getsockopt, sockopt::TcpMaxSeg};
-use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_linger;
@@ -85,11 +85,11 @@ struct Socket {
 }
 
 /// A set of sockets.
+#[derive(Debug)]
 pub struct TcpSockets {
     epoll: OwnedFd,
     sockets: BTreeMap<u64, Socket>,
     ready: VecDeque<u64>,
-    events: Vec<epoll::Event>,
     limit: usize,
 }
 
@@ -100,8 +100,7 @@ impl TcpSockets {
     /// The kernel's, when the process has no descriptor left.
     pub fn new(limit: usize) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let events = Vec::with_capacity(EVENTS);
-        Ok(Self { epoll, sockets: BTreeMap::new(), ready: VecDeque::new(), events, limit })
+        Ok(Self { epoll, sockets: BTreeMap::new(), ready: VecDeque::new(), limit })
     }
 
     /// Listens on one of the kernel's addresses, port 0 for any; returns where.
@@ -170,18 +169,17 @@ impl TcpSockets {
     /// The kernel's.
     pub fn poll(&mut self) -> io::Result<()> {
         loop {
-            self.events.clear();
-            let now = Timespec::default();
-            match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&now)) {
-                Ok(_) | Err(Errno::INTR) => {}
+            let mut room = [const { MaybeUninit::uninit() }; EVENTS];
+            let found = match epoll::wait(&self.epoll, &mut room, Some(&Timespec::default())) {
+                Ok((found, _)) => found,
+                Err(Errno::INTR) => return Ok(()),
                 Err(error) => return Err(error.into()),
+            };
+            let count = found.len();
+            for event in found {
+                self.note(event.data.u64(), event.flags);
             }
-            let found = self.events.len();
-            for at in 0..found {
-                let (key, flags) = (self.events[at].data.u64(), self.events[at].flags);
-                self.note(key, flags);
-            }
-            if found < EVENTS {
+            if count < EVENTS {
                 return Ok(());
             }
         }

@@ -8,12 +8,13 @@ use super::attributes::Agreement;
 use super::identifier::Stage;
 use super::listening::{path, service};
 use super::{Below, CmError, CmEventKind, CmId, Connections, PARTITION};
+use crate::iwarp::Transport;
 
 /// What one side offers for a connection (`rdma_conn_param`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionParameters<'a> {
     /// For the peer's application: 56 bytes of a caller, 180 of one that asks for a datagram service, 196 of one that
-    /// accepts, 136 of one that answers.
+    /// accepts, 136 of one that answers. Over iWARP 508, or what the profile takes.
     pub private_data: &'a [u8],
     /// READs and atomics of the peer's that are answered at once.
     pub responder_resources: u8,
@@ -49,6 +50,9 @@ impl Connections<'_> {
         id: CmId,
         parameters: &ConnectionParameters<'_>,
     ) -> Result<(), CmError> {
+        if self.table.identifier(id)?.transport == Transport::Iwarp {
+            return self.connect_stream(id, parameters);
+        }
         let psn = self.table.psn();
         let max_mtu = self.endpoint.config().max_mtu;
         let identifier = self.table.at(id, Stage::RouteResolved)?;
@@ -105,6 +109,9 @@ impl Connections<'_> {
     pub fn disconnect(&mut self, now: u64, id: CmId) -> Result<(), CmError> {
         let identifier = self.table.identifier(id)?;
         let below = identifier.below;
+        if let Some(Below::Stream(stream)) = below {
+            return self.disconnect_stream(id, stream);
+        }
         match identifier.stage {
             Stage::Connected => {}
             // The caller has not confirmed: what we said is taken back, and no answer to that is due.

@@ -1,5 +1,7 @@
 //! What a program that makes connections is told (`rdma_cm_event`).
 
+use std::net::SocketAddr;
+
 use rdmalab_cm::{CommandError, DisconnectCause};
 use rdmalab_roce::CreateError;
 use rdmalab_verbs::{LimitReached, ModifyError};
@@ -20,7 +22,7 @@ pub struct CmEvent {
 /// What happened, by librdmacm's names.
 ///
 /// Private data always has all bytes of its field; what the peer left out is zero. How many of them it meant is not on
-/// the wire.
+/// the wire. Over iWARP it is as long as the peer's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CmEventKind {
     /// An address of ours leads to the peer's, and there is somebody on the link to hand packets to.
@@ -115,6 +117,28 @@ pub enum CmError {
     /// No address of ours is of the peer's family, or the one asked for is not ours.
     #[error("no address of this port leads to {0}")]
     NoAddress(core::net::IpAddr),
+    /// iWARP has no such thing.
+    #[error("iWARP has no such thing: {0}")]
+    NotOverIwarp(&'static str),
+    /// Somebody listens there already.
+    #[error("{0} is listened on already")]
+    PortTaken(SocketAddr),
+    /// The operating system, or the emulated host, does not listen there.
+    #[error("cannot listen on {at}: {reason}")]
+    NotListening {
+        /// Where.
+        at: SocketAddr,
+        /// Why not.
+        reason: std::io::ErrorKind,
+    },
+    /// The private data is too long for the message that it goes with.
+    #[error("private data of {length} bytes, where {limit} are the most")]
+    PrivateData {
+        /// How long it is.
+        length: usize,
+        /// The most there may be.
+        limit: usize,
+    },
     /// The port does not manage connections.
     #[error("the port does not manage connections")]
     NotManaged,

@@ -84,15 +84,15 @@ impl ConnectionTable {
     }
 
     /// A new identifier for one that calls a listener; beside it, the listener's.
-    fn child(
+    pub(super) fn child(
         &mut self,
         listener: Below,
         below: Below,
         ends: Option<(std::net::SocketAddr, std::net::SocketAddr)>,
     ) -> Option<(CmId, CmId)> {
         let parent = *self.owners.get(&listener)?;
-        let Identifier { channel, space, .. } = *self.identifiers.get(parent.0)?;
-        let mut identifier = Identifier::new(channel, space);
+        let Identifier { channel, space, transport, .. } = *self.identifiers.get(parent.0)?;
+        let mut identifier = Identifier { transport, ..Identifier::new(channel, space) };
         identifier.stage = Stage::Called;
         identifier.local = ends.map(|(local, _)| local);
         identifier.peer = ends.map(|(_, peer)| peer);

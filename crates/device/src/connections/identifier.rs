@@ -9,6 +9,7 @@ use rdmalab_wire::{Psn, Qpn};
 
 use super::attributes::Agreement;
 use super::{Below, CmError, CmId, ConnectionTable, MAX_IDENTIFIERS, Offer};
+use crate::iwarp::Transport;
 
 /// How far an identifier has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,7 @@ pub(super) enum Pending {
 pub(super) struct Identifier {
     pub(super) channel: u32,
     pub(super) space: PortSpace,
+    pub(super) transport: Transport,
     pub(super) stage: Stage,
     pub(super) local: Option<SocketAddr>,
     pub(super) peer: Option<SocketAddr>,
@@ -81,6 +83,7 @@ impl Identifier {
         Self {
             channel,
             space,
+            transport: Transport::Roce,
             stage: Stage::Idle,
             local: None,
             peer: None,

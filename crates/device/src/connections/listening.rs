@@ -9,17 +9,21 @@ use rdmalab_wire::Qpn;
 use rdmalab_wire::mad::{PortSpace, ServiceId, SidrStatus};
 
 use super::attributes::{Agreement, RDMA_UDP_QKEY, datagram, init};
-use super::identifier::Stage;
+use super::identifier::{Identifier, Stage};
 use super::{Below, CmError, CmId, ConnectionParameters, Connections};
+use crate::iwarp::Transport;
 
 impl Connections<'_> {
     /// Listens on an address and a port (`rdma_bind_addr` and `rdma_listen`). An unspecified address stands for all of its
     /// family; port 0 takes any that is free, which [`ends`](Self::ends) tells. At most `backlog` callers wait for an
     /// answer.
     pub fn listen(&mut self, id: CmId, at: SocketAddr, backlog: usize) -> Result<(), CmError> {
-        let space = self.table.at(id, Stage::Idle)?.space;
+        let Identifier { space, transport, .. } = *self.table.at(id, Stage::Idle)?;
         if !at.ip().is_unspecified() && !self.endpoint.config().addresses.contains(&at.ip()) {
             return Err(CmError::NoAddress(at.ip()));
+        }
+        if transport == Transport::Iwarp {
+            return self.listen_for_streams(id, at, backlog);
         }
         // Several addresses may have listeners on one port, which then none of them holds.
         let (port, taken) = match at.port() {
@@ -49,7 +53,8 @@ impl Connections<'_> {
         Ok(())
     }
 
-    /// Makes the queue pair of an identifier (`rdma_create_qp`) and moves it to INIT; one for datagrams to RTS.
+    /// Makes the queue pair of an identifier (`rdma_create_qp`) and moves it to INIT; one for datagrams to RTS. Over iWARP it
+    /// is one of kind RC.
     pub fn create_queue_pair(&mut self, id: CmId, config: &QueuePairConfig) -> Result<Qpn, CmError> {
         let identifier = self.table.identifier(id)?;
         if identifier.queue_pair.is_some() {
@@ -57,6 +62,11 @@ impl Connections<'_> {
         }
         if !identifier.takes(config.kind) {
             return Err(CmError::WrongKind);
+        }
+        if identifier.transport == Transport::Iwarp {
+            let number = self.iwarp.create_queue_pair(self.context, config)?;
+            self.table.identifier(id)?.queue_pair = Some((number, config.kind));
+            return Ok(number);
         }
         let number = self.endpoint.create_queue_pair(self.context, config)?;
         let psn = self.table.psn();
@@ -82,6 +92,9 @@ impl Connections<'_> {
         id: CmId,
         parameters: &ConnectionParameters<'_>,
     ) -> Result<(), CmError> {
+        if let Some(Below::Stream(stream)) = self.table.identifier(id)?.below {
+            return self.accept_stream(id, stream, parameters);
+        }
         let psn = self.table.psn();
         let identifier = self.table.at(id, Stage::Called)?;
         let (number, kind) = identifier.queue_pair.ok_or(CmError::NoQueuePair)?;
@@ -132,6 +145,7 @@ impl Connections<'_> {
     pub fn reject(&mut self, now: u64, id: CmId, private_data: &[u8]) -> Result<(), CmError> {
         let below = self.table.at(id, Stage::Called)?.below;
         match below {
+            Some(Below::Stream(stream)) => return self.reject_stream(id, stream, private_data),
             Some(Below::Connection(connection)) => {
                 self.table.cm.reject(now, connection, &RejectRequest::consumer(private_data))?;
             }

@@ -6,6 +6,7 @@ use rdmalab_host::Reach;
 
 use super::identifier::{Pending, Stage};
 use super::{AddressError, Below, CmError, CmEventKind, CmId, ConnectionTable, Connections};
+use crate::iwarp::Transport;
 
 impl Connections<'_> {
     /// Looks for an address of ours that leads to the peer's (`rdma_resolve_addr`): the one given, or the first of the
@@ -27,10 +28,14 @@ impl Connections<'_> {
         });
         let own = own.filter(|own| own.is_ipv4() == peer.is_ipv4() && !peer.ip().is_unspecified());
         let own = own.ok_or(CmError::NoAddress(peer.ip()))?;
-        let port = self.table.cm.ports().take(space, None)?;
+        // TCP chooses a port when it connects.
+        let port = match identifier.transport {
+            Transport::Roce => Some(self.table.cm.ports().take(space, None)?),
+            Transport::Iwarp => None,
+        };
         let identifier = self.table.identifier(id)?;
-        identifier.taken_port = Some(port);
-        identifier.local = Some(SocketAddr::new(own, port));
+        identifier.taken_port = port;
+        identifier.local = Some(SocketAddr::new(own, port.unwrap_or_default()));
         identifier.peer = Some(peer);
         identifier.stage = Stage::AddressResolved;
         if self.inquiries.ask(id, peer.ip()) {
@@ -80,7 +85,11 @@ impl ConnectionTable {
             let _ = match below {
                 Below::Connection(connection) => self.cm.destroy(now, connection),
                 Below::Question(question) => self.cm.cancel_resolution(question),
-                Below::Listener(_) => Ok(()),
+                Below::Stream(stream) => {
+                    self.given_up.push(stream);
+                    Ok(())
+                }
+                Below::Listener(_) | Below::StreamListener(_) => Ok(()),
             };
             self.disown(below);
         }

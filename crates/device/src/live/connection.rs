@@ -12,6 +12,11 @@ use super::protection_domain::ProtectionDomain;
 use super::queue_pair::{QueuePair, QueuePairOptions};
 use super::{Shared, same_device};
 use crate::connections::{CmChannel, CmError, CmEventKind, CmId, ConnectionParameters, Connections};
+use crate::iwarp::Transport;
+use crate::port::Port;
+
+/// How long the engine may take to listen.
+const LISTENING: Duration = Duration::from_secs(5);
 
 /// Where events of identifiers come out (`rdma_event_channel`). Any thread may wait for them.
 pub struct EventChannel {
@@ -63,6 +68,14 @@ impl EventChannel {
         Ok(Identifier { shared: Arc::clone(&self.shared), id })
     }
 
+    /// Makes an identifier over a transport of its own, whatever the device's usual one is. Datagrams are for RoCE only.
+    pub fn identifier_over(&self, transport: Transport, space: PortSpace) -> Result<Identifier, DeviceError> {
+        let id = with(&self.shared, |_, mut connections| {
+            connections.create_id_over(transport, self.channel, space)
+        })?;
+        Ok(Identifier { shared: Arc::clone(&self.shared), id })
+    }
+
     /// Takes the oldest event out, if there is one.
     pub fn poll(&self) -> Result<Option<ChannelEvent>, DeviceError> {
         let event = self.shared.lock().port().connections()?.poll_event(self.channel);
@@ -101,7 +114,15 @@ impl Identifier {
     /// family; port 0 takes any that is free, which [`ends`](Self::ends) tells. At most `backlog` callers wait for an
     /// answer; more are let in when they call again.
     pub fn listen(&self, at: SocketAddr, backlog: usize) -> Result<(), DeviceError> {
-        with(&self.shared, |_, mut connections| connections.listen(self.id, at, backlog))
+        with(&self.shared, |_, mut connections| connections.listen(self.id, at, backlog))?;
+        let listening = |port: &mut Port| {
+            let listening = port.connections().and_then(|mut connections| connections.listening(self.id));
+            listening.transpose()
+        };
+        let limit = LISTENING.as_secs();
+        let outcome = self.shared.wait(Some(LISTENING), listening)?;
+        outcome.ok_or(DeviceError::TimedOut { what: "a socket that listens", seconds: limit })?.map(drop)?;
+        Ok(())
     }
 
     /// Looks for an address of ours that leads to the peer's (`rdma_resolve_addr`).

@@ -29,6 +29,7 @@ use super::xrc_domain::XrcDomain;
 use super::{Inner, Shared, engine};
 use crate::adapter::{Adapter, AdapterConfig, mac_for};
 use crate::event::DeviceEvent;
+use crate::iwarp::{IwarpCounters, IwarpSettings, Transport};
 use crate::port::Port;
 use crate::recorder::Recorder;
 
@@ -54,7 +55,11 @@ pub struct DeviceConfig {
     /// Seed of TCP's initial numbers, of connection management's and of queue pair numbers: by default the time, since peers
     /// that remember an earlier run take equal numbers for the same connections.
     pub seed: u64,
-    /// The implementation whose habits the transport has.
+    /// Over what identifiers talk of which nothing else is said.
+    pub transport: Transport,
+    /// How connections over iWARP are made.
+    pub iwarp: IwarpSettings,
+    /// The implementation whose habits the transport of RoCE has.
     pub profile: Profile,
     /// What slows a flow down when the network is congested.
     pub congestion_control: CongestionControl,
@@ -73,6 +78,8 @@ impl DeviceConfig {
             rules: None,
             record: None,
             seed: WallClock::now(),
+            transport: Transport::default(),
+            iwarp: IwarpSettings::default(),
             profile: Profile::RXE,
             congestion_control: CongestionControl::None,
             partition_keys: vec![PKey::DEFAULT],
@@ -204,6 +211,7 @@ impl Device {
         config: DeviceConfig,
     ) -> Result<Self, DeviceError> {
         node.port().manage_connections(config.seed)?;
+        node.port().set_transport(config.transport, config.iwarp);
         let recorder = config.record.map(|path| Recorder::create(&path, &[device.name()])).transpose()?;
         let asynchronous = Arc::new(Signal::new()?);
         let shared = Arc::new(Shared {
@@ -244,6 +252,11 @@ impl Device {
     /// What the transport counted so far.
     pub fn counters(&self) -> Counters {
         self.shared.lock().port().counters()
+    }
+
+    /// What iWARP counted so far.
+    pub fn iwarp_counters(&self) -> IwarpCounters {
+        self.shared.lock().port().iwarp_counters()
     }
 
     /// Takes an asynchronous event out, if there is one: of queue pairs, or of queues that they share.
@@ -332,7 +345,8 @@ impl Device {
     }
 
     fn stop(&mut self) {
-        // What was written to streams before they were dropped should still arrive.
+        // What was written to streams before they were dropped, or completed over iWARP, should still arrive.
+        let _ = self.shared.wait(Some(PARTING), |port| (!port.iwarp.has_unsent()).then_some(()));
         self.wait_for_streams(PARTING, Host::unfinished_streams);
         self.wait_for_streams(COURTESY, Host::half_closed_streams);
         self.shared.lock().stop = true;

@@ -80,7 +80,13 @@ fn turn(inner: &mut Inner, wire: &mut Wire) -> Result<Progress, DeviceError> {
     let now = MonotonicClock::now();
     let node = &mut inner.node;
     wire.receive(now, TURN, |frame| node.handle_frame(now, frame))?;
+    if let Some(streams) = wire.device.streams() {
+        streams.receive(node.port()).map_err(DeviceError::streams)?;
+    }
     node.handle_timeout(now);
+    if let Some(streams) = wire.device.streams() {
+        streams.send(node.port());
+    }
     let progress = node.transmit(now, |frame| wire.send(now, frame))?;
     wire.flush()?;
     Ok(progress)

@@ -134,6 +134,12 @@ pub enum DeviceError {
 }
 
 impl DeviceError {
+    /// The kernel's TCP as a whole.
+    pub(super) fn streams(source: std::io::Error) -> Self {
+        let device = "TCP".to_owned();
+        NetError::System { device, action: "wait for its streams", source }.into()
+    }
+
     pub(super) fn tcp(action: &'static str, at: SocketAddr, source: std::io::Error) -> Self {
         Self::Tcp { action, at, source: Arc::new(source) }
     }

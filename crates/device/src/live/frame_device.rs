@@ -7,6 +7,7 @@ use std::time::Duration;
 use rdmalab_net::{FRAME_CAPACITY, Interest, NetError, PacketSocket, Poller, Tap};
 
 use super::cable::Cable;
+use super::kernel_streams::KernelStreams;
 use super::sockets::Sockets;
 
 pub(super) enum FrameDevice {
@@ -44,7 +45,9 @@ impl FrameDevice {
         match self {
             Self::Tap(tap, _) => poller.wait(tap, interest, timeout),
             Self::Packet(socket) => poller.wait(&**socket, interest, timeout),
-            Self::Sockets(sockets) => poller.wait(&sockets.socket, interest, timeout),
+            Self::Sockets(sockets) => {
+                poller.wait_beside(&sockets.socket, interest, &sockets.streams.sockets, timeout)
+            }
             Self::Cable(_) => poller.wait_for_wake(timeout),
         }?;
         Ok(())
@@ -59,8 +62,16 @@ impl FrameDevice {
         match self {
             Self::Tap(..) => false,
             Self::Packet(socket) => socket.has_frames(),
-            Self::Sockets(sockets) => sockets.has_frames(),
+            Self::Sockets(sockets) => sockets.has_frames() || sockets.streams.has_events(),
             Self::Cable(cable) => cable.has_frames(),
+        }
+    }
+
+    /// The byte streams of the kernel's TCP, where the port uses those.
+    pub(super) fn streams(&mut self) -> Option<&mut KernelStreams> {
+        match self {
+            Self::Sockets(sockets) => Some(&mut sockets.streams),
+            Self::Tap(..) | Self::Packet(_) | Self::Cable(_) => None,
         }
     }
 

@@ -106,7 +106,7 @@ impl QueuePair {
 
     /// Its state.
     pub fn state(&self) -> Option<State> {
-        self.shared.lock().port().endpoint.state(self.number)
+        self.shared.lock().port().state(self.number)
     }
 
     /// Changes its state or attributes.
@@ -175,7 +175,7 @@ impl QueuePair {
 /// since one that is posted in the error state completes.
 fn has_consequences(inner: &mut Inner, number: Qpn) -> bool {
     let port = inner.port();
-    port.endpoint.has_packets() || port.endpoint.state(number) == Some(State::Err)
+    port.endpoint.has_packets() || port.state(number) == Some(State::Err)
 }
 
 impl Drop for QueuePair {

@@ -12,6 +12,7 @@ use rdmalab_roce::IpLayer;
 use rdmalab_wire::ethernet::{ETHERTYPE_IPV4, ETHERTYPE_IPV6};
 use rdmalab_wire::{EthernetHeader, Ipv4Header, Ipv6Header, NetworkHeader, ROCE_V2_PORT, UdpHeader};
 
+use super::kernel_streams::KernelStreams;
 use crate::adapter::mac_for;
 
 /// Bytes in front of what arrives, for the headers.
@@ -22,6 +23,8 @@ const TTL: u8 = 64;
 
 pub(super) struct Sockets {
     pub(super) socket: DatagramSocket,
+    /// TCP beside it, for iWARP.
+    pub(super) streams: KernelStreams,
     address: IpAddr,
     scope: u32,
     /// What arrived last, behind room for headers.
@@ -49,8 +52,14 @@ struct Send {
 impl Sockets {
     pub(super) fn open(address: IpAddr, scope: u32) -> Result<Self, NetError> {
         let socket = DatagramSocket::bind(address, ROCE_V2_PORT, scope)?;
+        let streams = KernelStreams::open(address).map_err(|source| NetError::System {
+            device: socket.name().to_owned(),
+            action: "make an epoll descriptor for TCP",
+            source,
+        })?;
         Ok(Self {
             socket,
+            streams,
             address,
             scope,
             arrived: vec![0; HEAD + ARRIVAL_MAX],

@@ -13,6 +13,11 @@ impl Host {
         self.tcp.listen(port)
     }
 
+    /// Whether somebody listens on this TCP port.
+    pub fn is_listening(&self, port: u16) -> bool {
+        self.tcp.is_listening(port)
+    }
+
     /// Stops listening. Connections that wait to be accepted are reset, accepted ones go on.
     pub fn close_listener(&mut self, id: ListenerId) {
         self.tcp.close_listener(&mut self.stack, id);
@@ -46,6 +51,18 @@ impl Host {
     /// Bytes that can be written at once.
     pub fn writable(&self, id: StreamId) -> usize {
         self.tcp.room(&self.stack, id).map_or(0, |(_, writable)| writable)
+    }
+
+    /// Bytes that were written and that no segment has carried yet. While there are none, what is written next begins a
+    /// segment of its own.
+    pub fn unsent(&self, id: StreamId) -> usize {
+        self.tcp.unsent(id).unwrap_or(0)
+    }
+
+    /// Bytes of payload that one of our segments to `peer` carries at most, as long as the peer takes segments as long as
+    /// we do.
+    pub fn segment_size(&self, peer: core::net::IpAddr) -> usize {
+        self.mtu - if peer.is_ipv4() { 40 } else { 60 }
     }
 
     /// Takes received bytes. After the connection has ended, what arrived before can still be read.

@@ -1,16 +1,64 @@
 //! The little that has to be known of a TCP segment before the stack sees it.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
+use rdmalab_wire::{Ipv4Header, Ipv6Header};
 use smoltcp::socket::tcp::Socket;
 
 use crate::receive::Sender;
 use crate::send;
 
+const TCP: u8 = 6;
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
 const ACK: u8 = 0x10;
+
+/// What has to be known of a segment of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outgoing {
+    source: SocketAddr,
+    destination: SocketAddr,
+    pub(crate) is_syn: bool,
+    pub(crate) sequence: u32,
+    /// Bytes that it carries.
+    pub(crate) length: u32,
+}
+
+impl Outgoing {
+    /// A packet of the stack's, from the IP header on; `None` if it is no TCP segment.
+    pub(crate) fn parse(packet: &[u8]) -> Option<Self> {
+        let (source, destination, behind) = match packet.first()? >> 4 {
+            4 => {
+                let ip = Ipv4Header::decode(packet.first_chunk()?);
+                (ip.protocol == TCP).then_some((IpAddr::V4(ip.source), IpAddr::V4(ip.destination), 20))?
+            }
+            _ => {
+                let ip = Ipv6Header::decode(packet.first_chunk()?);
+                (ip.next_header == TCP).then_some((IpAddr::V6(ip.source), IpAddr::V6(ip.destination), 40))?
+            }
+        };
+        let segment = packet.get(behind..)?;
+        let [s0, s1, d0, d1, q0, q1, q2, q3, _, _, _, _, offset, flags] = *segment.first_chunk()?;
+        let header = usize::from(offset >> 4) * 4;
+        Some(Self {
+            source: SocketAddr::new(source, u16::from_be_bytes([s0, s1])),
+            destination: SocketAddr::new(destination, u16::from_be_bytes([d0, d1])),
+            is_syn: flags & SYN != 0,
+            sequence: u32::from_be_bytes([q0, q1, q2, q3]),
+            length: segment.len().checked_sub(header)? as u32,
+        })
+    }
+
+    /// Whether it is of this socket's connection.
+    pub(crate) fn is_of(&self, socket: &Socket<'_>) -> bool {
+        same(socket.local_endpoint(), self.source) && same(socket.remote_endpoint(), self.destination)
+    }
+}
+
+fn same(end: Option<smoltcp::wire::IpEndpoint>, address: SocketAddr) -> bool {
+    end.is_some_and(|end| IpAddr::from(end.addr) == address.ip() && end.port == address.port())
+}
 
 /// Ends of a segment, and whether it asks for a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,10 +101,6 @@ impl Segment {
 
     /// Whether it belongs to this socket's connection.
     pub(crate) fn is_for(&self, socket: &Socket<'_>) -> bool {
-        let same = |end: smoltcp::wire::IpEndpoint, address: SocketAddr| {
-            core::net::IpAddr::from(end.addr) == address.ip() && end.port == address.port()
-        };
-        socket.local_endpoint().is_some_and(|local| same(local, self.destination))
-            && socket.remote_endpoint().is_some_and(|remote| same(remote, self.source))
+        same(socket.local_endpoint(), self.destination) && same(socket.remote_endpoint(), self.source)
     }
 }

@@ -180,6 +180,11 @@ impl Tcp {
         Some((stream.leftover.len() + socket.recv_queue(), writable))
     }
 
+    /// Bytes that were written and that no segment has carried.
+    pub(crate) fn unsent(&self, id: StreamId) -> Option<usize> {
+        self.peek(id).map(|stream| stream.progress.unsent())
+    }
+
     pub(crate) fn read(
         &mut self,
         stack: &mut Stack,
@@ -227,6 +232,9 @@ impl Tcp {
             _ => return Err(StreamError::ShutDown),
         }
         let written = socket.send_slice(data).map_err(|_| StreamError::ShutDown)?;
+        if let Some(stream) = self.application(id) {
+            stream.progress.written = stream.progress.written.wrapping_add(written as u32);
+        }
         self.due = Some(0);
         Ok(written)
     }

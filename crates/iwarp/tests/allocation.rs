@@ -4,6 +4,9 @@
 #[path = "stream/pair.rs"]
 #[allow(dead_code)]
 mod pair;
+#[path = "stream/script.rs"]
+#[allow(dead_code)]
+mod script;
 #[path = "stream/side.rs"]
 #[allow(dead_code)]
 mod side;
@@ -12,6 +15,8 @@ use allocation_counter::measure;
 use pair::{Cut, Pair};
 use rdmalab_verbs::{CompletionStatus, Operation};
 use rdmalab_wire::ImmDt;
+use rdmalab_wire::iwarp::Opcode;
+use script::{Script, incoming_send, tagged};
 use side::Setup;
 
 /// One of everything, both ways. Every completion must be of success.
@@ -60,4 +65,28 @@ fn an_established_stream_allocates_nothing() {
             }
         }
     }
+}
+
+/// What costs a peer little and never ends.
+#[test]
+fn a_flood_makes_nothing_grow() {
+    let mut t = Script::new();
+    t.side.receive(0, 0, 100);
+    let mut flood = Vec::new();
+    for _ in 0..1000 {
+        flood.extend(t.encode(&incoming_send(1, 0).not_last()));
+        flood.extend(t.encode(&tagged(Opcode::WRITE, 0, 0, &[]).not_last()));
+    }
+    let counted = measure(|| t.deliver_bytes(&flood));
+    assert_eq!(counted.count_total, 0);
+    t.expect_alive();
+    // READs are what is remembered, and have a limit; the rest of the flood is dropped.
+    let mut reads = Vec::new();
+    for msn in 1..1000 {
+        let read = t.incoming_read(msn, 0, 100);
+        reads.extend(t.encode(&read));
+    }
+    let counted = measure(|| t.deliver_bytes(&reads));
+    assert_eq!(counted.count_total, 0);
+    assert!(t.lines().len() == 1, "the Terminate message and nothing else");
 }

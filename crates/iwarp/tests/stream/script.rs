@@ -84,6 +84,11 @@ impl Script {
         Ok(id)
     }
 
+    /// How many requests were taken.
+    pub fn posted(&self) -> u64 {
+        self.next_id
+    }
+
     /// Gives it a segment in one piece.
     pub fn deliver(&mut self, segment: Incoming) {
         let fpdu = self.encode(&segment);

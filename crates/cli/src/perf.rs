@@ -196,9 +196,6 @@ fn path_mtu(text: &str) -> std::result::Result<PathMtu, &'static str> {
 /// Measures.
 pub fn run(options: &Options) -> Result<Outcome> {
     options.check()?;
-    if !options.rdma_cm {
-        options.link.check_transport("connections over iWARP are made by rdma_cm: add -R")?;
-    }
     if let Some(server) = options.server {
         options.link.check_peer(server)?;
     }
@@ -246,7 +243,6 @@ pub fn run(options: &Options) -> Result<Outcome> {
         out(&RULE);
     }
     let (counters, rules) = (device.counters(), device.rule_counts());
-    let traffic = options.link.traffic(&device);
     let closed = device.close();
     if let (Err(_), Err(error)) = (&outcome, &closed) {
         tell_error(format_args!("rdmalab: {error}"));
@@ -259,7 +255,8 @@ pub fn run(options: &Options) -> Result<Outcome> {
     closed.map_err(Error::failed)?;
     printed?;
     // Beside the table, which others may want to read.
-    tell_error(traffic);
+    let (sent, again, received) = (counters.sent_pkts, counters.retransmitted_pkts, counters.rcvd_pkts);
+    tell_error(format_args!("RoCE packets: {sent} sent, {again} of them again; {received} received"));
     for (reason, count) in discards::seen(&counters) {
         tell_error(format_args!("received and discarded: {count} ({})", discards::words(reason)));
     }

@@ -42,8 +42,8 @@ pub use recorder::{RecordError, Recorder};
 pub use live::{
     AddressHandle, Call, CallListener, ChannelEvent, CompletionChannel, CompletionQueue, Connection, Device,
     DeviceConfig, DeviceError, EventChannel, FastRegion, Identifier, Listener, MemoryRegion, MemoryWindow,
-    ProtectionDomain, QueuePair, QueuePairOptions, SharedReceiveQueue, SharedReceiveQueueOptions, Stopper,
-    Stream, XrcDomain,
+    ProtectionDomain, QueuePair, QueuePairOptions, RefusedRequest, SharedReceiveQueue,
+    SharedReceiveQueueOptions, Stopper, Stream, XrcDomain,
 };
 
 pub use rdmalab_cm::DisconnectCause;

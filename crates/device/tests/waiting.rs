@@ -196,6 +196,33 @@ fn one_channel_tells_of_many_queues_and_not_of_those_that_are_gone() {
 }
 
 #[test]
+fn a_list_is_posted_up_to_the_first_request_that_is_refused() {
+    let lab = Lab::new("127.7.93.9/8");
+    let receives = [1, 2, 3].map(|id| ReceiveRequest { id, elements: &[] });
+    lab.receiver.post_receive_list(&receives).unwrap();
+    let good = SendRequest::default();
+    // Nothing can be both.
+    let bad = SendRequest { inline: Some(b"too much"), ..good };
+    lab.sender.post_send_list(&[]).unwrap();
+    lab.sender.post_send_list(&[good]).unwrap();
+    let refused = lab.sender.post_send_list(&[good, bad, good]).unwrap_err();
+    assert_eq!(refused.index, 1);
+    assert!(refused.to_string().starts_with("request 1 of the list was refused: "), "{refused}");
+    lab.sender.post_send_list(&[good]).unwrap();
+    let arrived = [1, 2, 3].map(|_| lab.received.wait(PATIENCE).unwrap().expect("a message").id);
+    assert_eq!(arrived, [1, 2, 3]);
+
+    let domain = lab.device.protection_domain().unwrap();
+    let options = SharedReceiveQueueOptions { max_requests: 2, ..Default::default() };
+    let shared = domain.shared_receive_queue(&options).unwrap();
+    let refused = shared.post_receive_list(&receives).unwrap_err();
+    assert_eq!((refused.index, shared.length()), (2, 2), "{refused}");
+    assert_eq!(lab.receiver.post_receive_list(&[ReceiveRequest::default(); 3000]).unwrap_err().index, {
+        rdmalab_device::Capabilities::default().max_receive_requests as usize
+    });
+}
+
+#[test]
 fn what_cannot_be_armed_says_why() {
     let (one, other) = (open("127.7.93.5/8"), open("127.7.93.6/8"));
     let channel = one.completion_channel().unwrap();

@@ -119,6 +119,14 @@ pub enum NetError {
         /// The address.
         address: std::net::IpAddr,
     },
+    /// The kernel had the address, and has it no more.
+    #[error("{device}: {address} is no address of this machine any more: `ip address add` it again")]
+    AddressGone {
+        /// The socket.
+        device: String,
+        /// The address.
+        address: std::net::IpAddr,
+    },
     /// Anything else the kernel refused.
     #[error("{device}: cannot {action}: {source}")]
     System {

@@ -30,8 +30,8 @@ use rustix::net::sockopt::{
     Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
 };
 
-use crate::NetError;
 use crate::packet::system;
+use crate::{NetError, kernel_addresses};
 
 /// Pieces of one send at most (the kernel's `UDP_MAX_SEGMENTS` of old; newer ones take 128).
 pub const SEGMENTS_MAX: usize = 64;
@@ -206,7 +206,7 @@ impl DatagramSocket {
     /// cutting that is refused, there will be none from now on.
     ///
     /// # Errors
-    /// [`NetError::System`].
+    /// [`NetError::AddressGone`] while the kernel does not have the address, else [`NetError::System`].
     pub fn send(
         &mut self,
         to: SocketAddr,
@@ -237,6 +237,10 @@ impl DatagramSocket {
                 // Also an ICMP error about something sent before, which is told only once: try again.
                 Err(Errno::ECONNREFUSED) => {}
                 Err(Errno::EHOSTUNREACH | Errno::ENETUNREACH | Errno::EMSGSIZE | Errno::ENETDOWN) => break,
+                // This is how the kernel says that it does not have our address any more.
+                Err(Errno::EINVAL | Errno::EADDRNOTAVAIL) if !self.has_address() => {
+                    return Err(NetError::AddressGone { device: self.name.clone(), address: self.address });
+                }
                 // The way there cannot be cut up for.
                 Err(Errno::EIO | Errno::EINVAL) if total > usize::from(segment) => {
                     self.cuts = false;
@@ -246,6 +250,12 @@ impl DatagramSocket {
             }
         }
         Ok(true)
+    }
+
+    /// Whether the kernel still has the address; all of 127.0.0.0/8 it always has.
+    fn has_address(&self) -> bool {
+        let is_ours = |own: &(String, IpAddr)| own.1 == self.address;
+        self.address.is_loopback() || kernel_addresses().is_ok_and(|all| all.iter().any(is_ours))
     }
 
     fn failed(&self, action: &'static str, error: Errno) -> NetError {

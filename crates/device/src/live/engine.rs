@@ -9,6 +9,7 @@ use super::error::DeviceError;
 use super::wire::{Wire, is_passing};
 use super::{Inner, Shared};
 use crate::adapter::Progress;
+use crate::port::Port;
 
 /// Frames that are received before it is the sender's turn.
 const TURN: usize = 64;
@@ -19,7 +20,13 @@ const DOWN: Duration = Duration::from_millis(20);
 pub(super) fn run(shared: &Arc<Shared>, poller: Poller, mut wire: Wire) {
     let _end = End(shared);
     let outcome = drive(shared, poller, &mut wire);
-    shared.lock().failure = outcome.and(wire.finish()).err();
+    let mut inner = shared.lock();
+    if outcome.is_err() {
+        // Who looks for completions without ever waiting finds out as well.
+        let Port { endpoint, context, .. } = inner.port();
+        endpoint.end_all(context);
+    }
+    inner.failure = outcome.and(wire.finish()).err();
 }
 
 /// Tells the handles that the engine has ended, however it ended.

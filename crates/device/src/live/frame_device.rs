@@ -88,8 +88,8 @@ impl FrameDevice {
         }
     }
 
-    /// Sends a frame; `false` if there is no room now. On a device that is down it is lost, as on a cable that is not
-    /// plugged in: kept back, it would keep retries from being counted, and connections from their end.
+    /// Sends a frame; `false` if there is no room now. On a device that is down, or without its address, it is lost, as
+    /// on a cable that is not plugged in: kept back, it would keep retries from being counted, and connections from their end.
     pub(super) fn send(&mut self, frame: &[u8]) -> Result<bool, NetError> {
         lost_if_down(match self {
             Self::Tap(tap, _) => tap.send(frame),
@@ -111,7 +111,7 @@ impl FrameDevice {
 
 fn lost_if_down(taken: Result<bool, NetError>) -> Result<bool, NetError> {
     match taken {
-        Err(NetError::Down { .. }) => Ok(true),
+        Err(NetError::Down { .. } | NetError::AddressGone { .. }) => Ok(true),
         taken => taken,
     }
 }

@@ -158,6 +158,30 @@ impl QueuePair {
         self.shared.with(|port| port.post_send(self.number, request))
     }
 
+    /// Posts send requests in their order, as [`post_send`](Self::post_send) does with one, for the price of one.
+    ///
+    /// # Errors
+    /// At the first that is refused, which is named; those in front of it are posted, those behind it are not
+    /// (`ibv_post_send`).
+    pub fn post_send_list(&self, requests: &[SendRequest<'_>]) -> Result<(), RefusedRequest> {
+        self.shared.with(|port| each(requests, |request| port.post_send(self.number, request)))
+    }
+
+    /// Posts receives in their order; see [`post_send_list`](Self::post_send_list).
+    ///
+    /// # Errors
+    /// At the first that is refused.
+    pub fn post_receive_list(&self, requests: &[ReceiveRequest<'_>]) -> Result<(), RefusedRequest> {
+        let mut inner = self.shared.lock();
+        let posted = each(requests, |request| inner.port().post_receive(self.number, request));
+        let wakes = has_consequences(&mut inner, self.number);
+        drop(inner);
+        if wakes {
+            self.shared.waker.wake();
+        }
+        posted
+    }
+
     /// Posts a receive, unless receives come from a shared receive queue.
     pub fn post_receive(&self, request: &ReceiveRequest<'_>) -> Result<(), PostError> {
         let mut inner = self.shared.lock();
@@ -169,6 +193,28 @@ impl QueuePair {
         }
         posted
     }
+}
+
+/// Which request of a list was refused, and why. Those in front of it were posted (`bad_wr` of the verbs).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("request {index} of the list was refused: {reason}")]
+pub struct RefusedRequest {
+    /// Its place, from 0.
+    pub index: usize,
+    /// Why.
+    #[source]
+    pub reason: PostError,
+}
+
+/// Posts one after the other, until one is refused.
+pub(super) fn each<R>(
+    requests: &[R],
+    mut post: impl FnMut(&R) -> Result<(), PostError>,
+) -> Result<(), RefusedRequest> {
+    for (index, request) in requests.iter().enumerate() {
+        post(request).map_err(|reason| RefusedRequest { index, reason })?;
+    }
+    Ok(())
 }
 
 /// Whether somebody is to hear of a receive at once: a peer that had run out of credits, or who waits for completions,

@@ -9,6 +9,7 @@ use rdmalab_verbs::{
 use super::completion_queue::CompletionQueue;
 use super::error::DeviceError;
 use super::protection_domain::ProtectionDomain;
+use super::queue_pair::{RefusedRequest, each};
 use super::xrc_domain::XrcDomain;
 use super::{Shared, same_device};
 
@@ -76,6 +77,16 @@ impl SharedReceiveQueue {
     /// Posts a receive for whichever queue pair needs it first.
     pub fn post_receive(&self, request: &ReceiveRequest<'_>) -> Result<(), PostError> {
         self.shared.lock().port().context.post_shared_receive(self.id, request)
+    }
+
+    /// Posts receives in their order, for the price of one.
+    ///
+    /// # Errors
+    /// At the first that is refused; see [`QueuePair::post_receive_list`](super::QueuePair::post_receive_list).
+    pub fn post_receive_list(&self, requests: &[ReceiveRequest<'_>]) -> Result<(), RefusedRequest> {
+        let mut inner = self.shared.lock();
+        let context = &mut inner.port().context;
+        each(requests, |request| context.post_shared_receive(self.id, request))
     }
 
     /// Arms the limit: when the number of receives falls below it, one event tells so. 0 disarms it.

@@ -1,6 +1,7 @@
 //! How the work of a queue pair ends: drained in SQD, with an error, or flushed.
 
 use rdmalab_verbs::{Context, State};
+use rdmalab_wire::Qpn;
 
 use super::QueuePair;
 use crate::event::Event;
@@ -28,10 +29,13 @@ impl QueuePair {
         }
     }
 
-    /// A completion queue has overrun: what the application is not told of must not happen.
-    pub(crate) fn end_by_overrun(&mut self, context: &mut Context, port: &mut Port) {
+    /// A completion queue has overrun, and what the application is not told of must not happen; or the port is gone.
+    pub(crate) fn end_by_fate(&mut self, context: &mut Context, port: &mut Port) {
         if !matches!(self.state, State::Reset | State::Err) {
-            port.owner(&self.settings).event(Event::Fatal(self.settings.number));
+            // The general services interface is nobody's but the port's own.
+            if self.settings.number != Qpn::GSI {
+                port.owner(&self.settings).event(Event::Fatal(self.settings.number));
+            }
             self.enter_error(context, port);
         }
     }

@@ -3,6 +3,7 @@
 //! Rule: rc-last-words: A connection that is given up acknowledges what it has carried out, and flushes its own work;
 //! a queue pair that is moved to ERR says nothing any more.
 
+use rdmalab_roce::Event;
 use rdmalab_verbs::State;
 
 use crate::script::*;
@@ -55,6 +56,23 @@ fn short_answers_still_go_out_and_a_long_response_ends_where_it_is() {
     t.expect("READ_RESPONSE_LAST psn=2 ack msn=2 len=976");
     t.expect("ACKNOWLEDGE psn=3 ack msn=3");
     t.expect_nothing();
+}
+
+#[test]
+fn a_port_that_is_gone_ends_all_queue_pairs_and_each_tells_so() {
+    let mut t = Script::new();
+    let request = t.post(send(10));
+    let receive = t.receive(100);
+    t.expect("SEND_ONLY psn=0 len=10 ackreq");
+    for _ in 0..2 {
+        let Side { endpoint, context, .. } = &mut t.side;
+        endpoint.end_all(context);
+    }
+    t.expect_state(State::Err);
+    t.expect_flushed([request, receive]);
+    let number = t.side.queue_pair;
+    assert_eq!(t.side.endpoint.poll_event(), Some(Event::Fatal(number)));
+    assert_eq!(t.side.endpoint.poll_event(), None, "told once");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rdmalab_device::{
-    ConfigError, CongestionControl, Device, DeviceConfig, DeviceError, HostAddress, NetError, Profile,
-    VlanTag,
+    ConfigError, CongestionControl, Device, DeviceConfig, DeviceError, HostAddress, IwarpCounters,
+    IwarpProfile, IwarpSettings, NetError, Profile, Transport, VlanTag,
 };
 use rdmalab_sim::rule::{self, duplicate, from, lose, only, reorder};
 use rdmalab_sim::{Counts, End, Probability, RuleSet, Seed};
@@ -48,11 +48,27 @@ pub struct LinkOptions {
     #[arg(long, value_name = "NAME", default_value = "rxe", value_parser = profile::profile)]
     pub profile: Profile,
 
+    /// Talk iWARP, over TCP, where connections are made by rdma_cm; its RDMA-CM ports are TCP ports
+    #[arg(long)]
+    pub iwarp: bool,
+
+    /// With --iwarp, the implementation whose habits we have: spec, siw or chelsio-like
+    #[arg(long, value_name = "NAME", default_value = "spec", value_parser = profile::iwarp_profile)]
+    pub iwarp_profile: IwarpProfile,
+
+    /// With --iwarp, ask for CRCs or do not: on or off [default: as the profile has it]. They are used if the peer asks
+    #[arg(long, value_name = "SWITCH", requires = "iwarp", value_parser = profile::switch)]
+    pub crc: Option<bool>,
+
+    /// With --iwarp, ask for markers
+    #[arg(long, requires = "iwarp")]
+    pub markers: bool,
+
     /// What slows us down: none, fixed=RATE with a rate in Gbit/s, or dcqcn, which heeds congestion notifications
     #[arg(long, value_name = "WHAT", default_value = "none", value_parser = profile::congestion_control)]
     pub congestion: CongestionControl,
 
-    /// Lose this share of the RoCE packets that we send, 0 to 1
+    /// Lose this share of the RoCE packets (with --iwarp: TCP segments) that we send, 0 to 1
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     pub drop_rate: Probability,
 
@@ -137,8 +153,11 @@ impl LinkOptions {
             reorder(self.reorder_rate, AT_MOST_BEHIND),
             rule::delay(delayed, delay, delay),
         ];
-        let is_roce = |frame: &rdmalab_sim::Frame<'_>| rdmalab_wire::is_roce_v2(frame.bytes);
-        let add = |set: RuleSet, rule| set.with(from(End::A, only("RoCE packets", is_roce, rule)));
+        let (name, is_iwarp) = if self.iwarp { ("TCP segments", true) } else { ("RoCE packets", false) };
+        let concerns = move |frame: &rdmalab_sim::Frame<'_>| {
+            if is_iwarp { is_tcp(frame.bytes) } else { rdmalab_wire::is_roce_v2(frame.bytes) }
+        };
+        let add = |set: RuleSet, rule| set.with(from(End::A, only(name, concerns, rule)));
         rules.into_iter().fold(RuleSet::new(Seed::new(seed)), add)
     }
 
@@ -152,6 +171,24 @@ impl LinkOptions {
         ];
         let asked = lines.into_iter().filter(|(is_asked, ..)| *is_asked);
         asked.map(move |(_, what, count)| format!("{what} by rule: {count} (seed {seed})"))
+    }
+
+    /// Refuses iWARP where there is no rdma_cm to make the connection.
+    pub fn check_transport(&self, why: &str) -> Result<()> {
+        if self.iwarp { Err(Error::usage(format_args!("--iwarp: {why}"))) } else { Ok(()) }
+    }
+
+    /// What a device has sent and received, in words.
+    pub fn traffic(&self, device: &Device) -> String {
+        if self.iwarp {
+            let IwarpCounters { sent_fpdus, sent_bytes, received_bytes, .. } = device.iwarp_counters();
+            return format!(
+                "iWARP: {sent_fpdus} FPDUs sent, {sent_bytes} bytes of TCP; {received_bytes} received"
+            );
+        }
+        let counters = device.counters();
+        let (sent, again, received) = (counters.sent_pkts, counters.retransmitted_pkts, counters.rcvd_pkts);
+        format!("RoCE packets: {sent} sent, {again} of them again; {received} received")
     }
 
     /// Refuses a peer of the other address family.
@@ -173,6 +210,12 @@ impl LinkOptions {
             seed,
             gateways: self.gateway.clone(),
             vlan: self.vlan.map(|id| VlanTag { priority: 0, drop_eligible: false, id }),
+            transport: if self.iwarp { Transport::Iwarp } else { Transport::Roce },
+            iwarp: IwarpSettings {
+                profile: self.iwarp_profile.clone(),
+                crc: self.crc,
+                markers: self.markers,
+            },
             profile: self.profile,
             congestion_control: self.congestion,
             ..DeviceConfig::new(self.ip.iter().map(|own| own.host).collect())
@@ -184,6 +227,12 @@ impl LinkOptions {
             ));
         }
         let host = self.tap.as_deref().or(self.interface.as_deref());
+        if self.iwarp && host.is_none() && (self.mistreats() || self.pcap.is_some()) {
+            return Err(Error::usage(
+                "with --iwarp the kernel does the TCP, whose segments are not ours to lose or record",
+            )
+            .advice("--tap or --interface gives us a host of our own; or record with tcpdump on lo"));
+        }
         if let Some(name) = host
             && let Some(own) = self.ip.iter().find(|own| !own.has_length)
         {
@@ -206,6 +255,20 @@ impl LinkOptions {
         let device = device.map_err(|error| open_error(error, &link))?;
         Ok(Opened { device, seed, link })
     }
+}
+
+/// Whether a frame is a TCP segment.
+fn is_tcp(frame: &[u8]) -> bool {
+    const TCP: u8 = 6;
+    let packet = match frame.get(12..14) {
+        Some([0x81, 0x00]) => frame.get(18..),
+        _ => frame.get(14..),
+    };
+    packet.is_some_and(|packet| match packet.first().map(|version| version >> 4) {
+        Some(4) => packet.get(9) == Some(&TCP),
+        Some(6) => packet.get(6) == Some(&TCP),
+        _ => false,
+    })
 }
 
 fn open_error(error: DeviceError, link: &str) -> Error {

@@ -140,6 +140,7 @@ fn path_mtu(text: &str) -> std::result::Result<PathMtu, &'static str> {
 /// Plays.
 pub fn run(options: &Options) -> Result<Outcome> {
     options.check()?;
+    options.link.check_transport("pingpong makes its connections by itself, without rdma_cm")?;
     let kind = options.transport.kind();
     if let Some(server) = options.server {
         options.link.check_peer(server)?;

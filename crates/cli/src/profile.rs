@@ -1,11 +1,26 @@
 //! Profiles and congestion control, as they are asked for on the command line.
 
-use rdmalab_device::{CongestionControl, DcqcnConfig, Profile};
+use rdmalab_device::{CongestionControl, DcqcnConfig, IwarpProfile, Profile};
 
 /// Reads the name of a profile.
 pub fn profile(text: &str) -> Result<Profile, String> {
     let names = || Profile::ALL.map(|profile| profile.name).join(", ");
     Profile::named(text).ok_or_else(|| format!("a profile is one of {}", names()))
+}
+
+/// Reads the name of a profile of iWARP.
+pub fn iwarp_profile(text: &str) -> Result<IwarpProfile, String> {
+    let names = || IwarpProfile::ALL.map(|profile| profile.name).join(", ");
+    IwarpProfile::named(text).ok_or_else(|| format!("a profile of iWARP is one of {}", names()))
+}
+
+/// Reads `on` or `off`.
+pub fn switch(text: &str) -> Result<bool, &'static str> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("on or off"),
+    }
 }
 
 /// Bytes per second of one Gbit/s.

@@ -91,14 +91,11 @@ pub fn run(options: &Options) -> Result<Outcome> {
         let stop = interrupt::stops_after(&device, GRACE)?;
         ping(options, &device, &stop)
     };
-    let counters = device.counters();
+    let traffic = options.link.traffic(&device);
     let closed = device.close();
     let outcome = outcome?;
     closed.map_err(Error::failed)?;
-    print(format_args!(
-        "RoCE packets: {} sent, {} of them again; {} received",
-        counters.sent_pkts, counters.retransmitted_pkts, counters.rcvd_pkts
-    ))?;
+    print(traffic)?;
     Ok(outcome)
 }
 

@@ -207,7 +207,8 @@ impl Options {
         Services {
             rping: at(self.rping_port),
             ucmatose: at(self.ucmatose_port),
-            udaddy: at(self.udaddy_port),
+            // Datagrams are for RoCE only.
+            udaddy: if self.link.iwarp { Vec::new() } else { at(self.udaddy_port) },
             messages: self.messages,
             size: self.size,
             pingpong: self.pingpong(most, first_psn),
@@ -229,11 +230,15 @@ impl Options {
 
     /// Refuses two programs at one port.
     fn check(&self) -> Result<()> {
-        let perf = PERF.iter().zip(self.perf_port..).map(|((name, ..), port)| (format!("{name} (--perf-port)"), port));
+        let perf = PERF
+            .iter()
+            .zip(self.perf_port..)
+            .map(|((name, ..), port)| (format!("{name} (--perf-port)"), port));
         let perf = perf.filter(|_| self.perf_port != 0);
-        let pingpong = self.pingpong_ports().into_iter().map(|(kind, option, port)| {
-            (format!("{} ({option})", Program::Pingpong(kind).name()), port)
-        });
+        let pingpong = self
+            .pingpong_ports()
+            .into_iter()
+            .map(|(kind, option, port)| (format!("{} ({option})", Program::Pingpong(kind).name()), port));
         let mut tcp: BTreeMap<u16, String> = BTreeMap::new();
         for (name, port) in pingpong.filter(|(_, port)| *port != 0).chain(perf) {
             if let Some(other) = tcp.insert(port, name.clone()) {

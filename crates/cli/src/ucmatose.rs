@@ -54,6 +54,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
 
 /// Asks for datagram services, and plays the datagrams of each.
 pub fn run_udaddy(options: &Options) -> Result<Outcome> {
+    options.link.check_transport("it has no datagrams, which udaddy exchanges")?;
     play(options, |device| udaddy::connect(device, &options.game(udaddy::DEFAULT_PORT)))
 }
 

@@ -31,8 +31,12 @@ pub fn everything_is_thrown_at_a_host(place: &mut Place) {
     let linux = guest.spawn(&format!("rping -c -a {target} -V -v -S 3000"), LIMIT);
     let [(tap, address), (other_tap, other_address)] = FORGED;
     let mut forged = [
-        start("forged", &format!("perf write -p 18516 -D 600 --tap {tap} --ip {address}/24 {target}")),
-        start("forged", &format!("rping -c -a {target} --tap {other_tap} --ip {other_address}/24")),
+        start("forged", &format!("perf write -p 18516 -s 64 -D 600 --tap {tap} --ip {address}/24 {target}")),
+        // So slow that the forger knows where it is.
+        start(
+            "forged",
+            &format!("rping -c -a {target} --tap {other_tap} --ip {other_address}/24 --delay 700"),
+        ),
     ];
     std::thread::sleep(Duration::from_secs(3));
     for client in &mut forged {
@@ -65,13 +69,20 @@ pub fn everything_is_thrown_at_a_host(place: &mut Place) {
     assert!(said.success(), "the honest client: {said}");
     // And new ones are let in.
     start("new", &format!("rping -c -C 20 -S 300 {honest}")).wait(LIMIT).expect_success("a new client");
+    let ends = std::time::Instant::now();
     for client in forged {
         // Theirs is another matter, but it has an end.
-        println!("spoken for: {:?}", client.stop(Duration::from_secs(10)).status);
+        println!("spoken for: {:?}", client.stop(Duration::from_secs(20)).status);
     }
+    println!("after {:.1} s", ends.elapsed().as_secs_f64());
     serve.signal("INT");
     let said = serve.wait(Duration::from_secs(40));
     assert!(said.success() && !said.stderr.contains("panicked"), "serve: {said}");
+    println!("after {:.1} s", ends.elapsed().as_secs_f64());
+    // The forger is no harmless one: a connection of those for whom it speaks has not lived through it.
+    let refused = said.stdout.contains("send_fatal_nak=");
+    let failed = said.stdout.lines().any(|line| line.starts_with(&format!("rping {other_address}:")));
+    assert!(refused || failed, "the forger has harmed nobody: {said}");
     let discarded = discarded(&said);
     println!("serve has noticed {discarded}");
     assert!(discarded > 5_000, "serve has noticed {discarded} of {thrown:?} frames: {said}");

@@ -13,8 +13,8 @@ const PORT: u16 = 18640;
 /// The TAP of the end of ours whose peer vanishes, or that vanishes itself.
 const TAP: &str = "rd-gone";
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 4);
-/// Far longer than anybody needs to vanish: 150,000 packets.
-const TRANSFER: &str = "WRITE:65536*600 --mtu 256";
+/// Far longer than anybody needs to vanish: 64,000 packets.
+const TRANSFER: &str = "WRITE:65536*250 --mtu 256";
 /// How long a connection may take to its end: eight times at most the ACK timeout of 67 ms, up to four times as long as told.
 const RETRIES: Duration = Duration::from_secs(6);
 /// How long `serve` keeps who says nothing.
@@ -55,6 +55,7 @@ pub fn guest_is_killed(place: &mut Place) {
     let ours = scene.transfer(0);
     place.guest.kill();
     expect_retries_exceeded(ours, Instant::now());
+    scene.has_guest = false;
     scene.expect_all_gone(1, "killed");
     scene.close();
 }
@@ -96,7 +97,10 @@ struct Scene {
     network: Network,
     serve: Process,
     stays: Process,
-    _listeners: Vec<Job>,
+    listeners: Vec<Job>,
+    /// Whether the guest can still be told to end them.
+    has_guest: bool,
+    began: Instant,
 }
 
 impl Scene {
@@ -121,7 +125,8 @@ impl Scene {
         for port in PORT..PORT + listeners.len() as u16 {
             guest.wait_for_listener(port, LIMIT);
         }
-        Self { network: network.clone(), serve, stays, _listeners: listeners }
+        let (network, has_guest, began) = (network.clone(), true, Instant::now());
+        Self { network, serve, stays, listeners, has_guest, began }
     }
 
     /// A client in the guest at work with `serve`.
@@ -174,6 +179,12 @@ impl Scene {
         assert!(said.success(), "serve: {said}");
         let row = last_row(&said, Place::OTHER).unwrap_or_else(|| panic!("nobody stayed: {said}"));
         assert!(row.failed == 0 && row.messages > 100, "{said}");
+        for listener in self.listeners {
+            if self.has_guest {
+                let _ = listener.stop();
+            }
+        }
+        println!("it took {:.1} s", self.began.elapsed().as_secs_f64());
         // It may have gone already.
         let _ = self.network.start("ip", "ip", &["link", "del", TAP]).end_within(LIMIT);
     }

@@ -57,7 +57,9 @@ impl Thrower {
             packet[5..8].copy_from_slice(&flow.queue_pair.to_be_bytes()[1..]);
             self.roce(own, &packet)?;
             for message in bytes.chunks(256).take(16) {
-                let mut packet = Bth::new(Qpn::GSI, Psn::new(number as u32)).encode(rdmalab_wire::Opcode(UD_SEND_ONLY)).to_vec();
+                let mut packet = Bth::new(Qpn::GSI, Psn::new(number as u32))
+                    .encode(rdmalab_wire::Opcode(UD_SEND_ONLY))
+                    .to_vec();
                 packet.extend(GENERAL_SERVICES);
                 packet.extend_from_slice(message);
                 packet.resize(12 + 8 + 256, 0);
@@ -99,9 +101,8 @@ impl Thrower {
     /// An InfiniBand packet, with the right ICRC.
     fn roce(&mut self, from: Ipv4Addr, ib: &[u8]) -> Result<(), String> {
         let port = 0xc000 | self.random.below(1 << 14) as u16;
-        let header =
-            NetworkHeader::new(IpAddr::V4(from), IpAddr::V4(self.target), port, 0, Ecn::NotEct, 64)
-                .ok_or("both addresses are of one family")?;
+        let header = NetworkHeader::new(IpAddr::V4(from), IpAddr::V4(self.target), port, 0, Ecn::NotEct, 64)
+            .ok_or("both addresses are of one family")?;
         let mut packet = vec![0; header.length()];
         packet.extend_from_slice(ib.get(..LONGEST).unwrap_or(ib));
         packet.resize(packet.len() + ICRC, 0);
@@ -115,8 +116,9 @@ impl Thrower {
         let mut padded = bytes.to_vec();
         padded.resize(bytes.len().max(Bth::LENGTH + ICRC), 0);
         let icrc = padded.split_off(padded.len() - ICRC);
-        let header = NetworkHeader::new(IpAddr::V4(from), IpAddr::V4(self.target), 0xc001, 0, Ecn::NotEct, 64)
-            .ok_or("both addresses are of one family")?;
+        let header =
+            NetworkHeader::new(IpAddr::V4(from), IpAddr::V4(self.target), 0xc001, 0, Ecn::NotEct, 64)
+                .ok_or("both addresses are of one family")?;
         let mut packet = vec![0; header.length()];
         packet.append(&mut padded);
         packet.resize(packet.len() + ICRC, 0);

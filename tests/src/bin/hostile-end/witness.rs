@@ -7,9 +7,9 @@ use std::process::Command;
 use rdmalab_trace::Reader;
 use rdmalab_wire::{Datagram, Frame, RawPacket};
 
-/// Packets that are listened to, and seconds at most.
-const PACKETS: &str = "2000";
-const SECONDS: &str = "3";
+/// Packets that are listened to at most, and for how many seconds: long enough for those who say little.
+const PACKETS: &str = "100000";
+const SECONDS: &str = "2.5";
 
 /// One queue pair of the host.
 #[derive(Debug, Clone, Copy)]

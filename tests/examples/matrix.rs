@@ -51,7 +51,8 @@ fn main() -> ExitCode {
     let Some(mut venue) = Venue::open("matrix") else { return ExitCode::from(2) };
     let (count, started) = (chosen.len(), Instant::now());
     let (mut report, mut versions) = (Report::default(), None);
-    for group in Group::of(chosen) {
+    // Faults come first, since most can be learnt there.
+    for group in Group::of(chosen.clone()).into_iter().rev() {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             venue.host(|place| {
                 if versions.is_none() {
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
             report.faults.push(format!("{}: the game could not go on, see above", group.setting));
         }
     }
+    report.cells.sort_by_key(|played| chosen.iter().position(|cell| *cell == played.cell));
     for played in report.cells.iter().filter(|played| played.failure.is_some()) {
         println!("FAILED: {}", played.cell);
     }

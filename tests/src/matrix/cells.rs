@@ -66,6 +66,7 @@ const BANDWIDTH: &[&str] = &[
     "-s 3000 -n 20 -b -m 1024",
     "-R -s 33 -n 100",
     "-R -s 65537 -n 20",
+    "-R -s 1000 -n 20 -q 16",
 ];
 const LATENCY: &[&str] = &[
     "-s 1 -n 50 -m 256",
@@ -83,6 +84,7 @@ const ATOMIC_BANDWIDTH: &[&str] = &[
     "-n 20 -q 16 -m 2048",
     "-A CMP_AND_SWAP -n 150 -m 4096",
     "-R -n 100",
+    "-R -n 20 -q 16",
 ];
 const ATOMIC_LATENCY: &[&str] = &[
     "-n 50 -m 256",
@@ -94,7 +96,9 @@ const ATOMIC_LATENCY: &[&str] = &[
 ];
 
 /// What only some programs of perftest have.
-const OTHER_PERF: [Cell; 7] = [
+const OTHER_PERF: [Cell; 9] = [
+    Cell::new(Program::Perf("send", "ib_send_bw"), "-R -s 4096 -n 50 -c UD").daily(),
+    Cell::new(Program::Perf("send --lat", "ib_send_lat"), "-R -s 33 -n 20 -c UD"),
     Cell::new(Program::Perf("send", "ib_send_bw"), "-s 4096 -n 50 -c UD").daily(),
     Cell::new(Program::Perf("send", "ib_send_bw"), "-s 5000 -n 20 -c UC"),
     Cell::new(Program::Perf("write", "ib_write_bw"), "-s 5000 -n 20 -c UC"),
@@ -108,7 +112,7 @@ const OTHER_PERF: [Cell; 7] = [
 const RPING: [&str; 4] = ["-C 50 -S 64", "-C 20 -S 23", "-C 20 -S 5001", "-C 10 -S 65535"];
 
 /// Clients of Linux at our `serve`.
-const SERVED: [Cell; 14] = [
+const SERVED: [Cell; 23] = [
     Cell::new(Program::Served("rping", 1), "rping -c -a ADDRESS -V -C 50 -S 1000"),
     Cell::new(Program::Served("ucmatose", 1), "ucmatose -s ADDRESS"),
     Cell::new(Program::Served("ucmatose", 64), "ucmatose -s ADDRESS -c 64"),
@@ -120,12 +124,26 @@ const SERVED: [Cell; 14] = [
     Cell::new(Program::Served("ucmatose", 64), "ucmatose -s ADDRESS -c 64").v6(),
     Cell::new(Program::Served("udaddy", 1), "udaddy -s ADDRESS").v6(),
     Cell::new(Program::Served("udaddy", 3), "udaddy -s ADDRESS -c 3 -C 30 -S 1001").v6(),
-    Cell::new(Program::Served("pingpong", 1), "ibv_rc_pingpong -g 1 -s 33 -n 30 ADDRESS")
-        .serving("--pingpong-size 33 --pingpong-rounds 30")
+    Cell::new(Program::Served("rc_pingpong", 1), "ibv_rc_pingpong -g 1 -s 33 -n 30 ADDRESS")
+        .serving(SHORT)
         .daily(),
-    Cell::new(Program::Served("perf", 1), "ib_write_bw -F -x 1 -p 18516 -n 50 ADDRESS"),
-    Cell::new(Program::Served("perf", 1), "ib_read_lat -F -x 1 -p 18521 -n 50 ADDRESS"),
+    Cell::new(Program::Served("uc_pingpong", 1), "ibv_uc_pingpong -g 1 -p 18524 -s 33 -n 30 ADDRESS")
+        .serving(SHORT),
+    Cell::new(Program::Served("ud_pingpong", 1), "ibv_ud_pingpong -g 1 -p 18525 -s 33 -n 30 ADDRESS")
+        .serving(SHORT),
+    Cell::new(Program::Served("srq_pingpong", 1), "ibv_srq_pingpong -g 1 -p 18526 -s 33 -n 30 ADDRESS")
+        .serving(SHORT),
+    Cell::new(Program::Served("perf", 1), "ib_write_bw -F -x 1 -p 18516 -n 50 ADDRESS").daily(),
+    Cell::new(Program::Served("perf", 1), "ib_read_bw -F -x 1 -p 18517 -n 50 ADDRESS"),
+    // Whoever receives has to know how many there are.
+    Cell::new(Program::Served("perf", 1), "ib_send_bw -F -x 1 -p 18518 ADDRESS"),
+    Cell::new(Program::Served("perf", 1), "ib_atomic_bw -F -x 1 -p 18519 ADDRESS"),
+    Cell::new(Program::Served("perf", 1), "ib_write_lat -F -x 1 -p 18520 ADDRESS"),
+    Cell::new(Program::Served("perf", 1), "ib_read_lat -F -x 1 -p 18521 -n 50 ADDRESS").daily(),
+    Cell::new(Program::Served("perf", 1), "ib_send_lat -F -x 1 -p 18522 ADDRESS"),
+    Cell::new(Program::Served("perf", 1), "ib_atomic_lat -F -x 1 -p 18523 -n 50 ADDRESS"),
 ];
+const SHORT: &str = "--pingpong-size 33 --pingpong-rounds 30";
 
 /// Servers of Linux, called by our clients.
 const CALLED: [Cell; 6] = [
@@ -228,11 +246,8 @@ fn without_faults(role: Role, cells: &mut Vec<Cell>) {
 /// perftest connected by rdma_cm, where the link's MTU decides about the path's.
 fn managed_at(mtu: u16, role: Role) -> impl Iterator<Item = Cell> {
     PERF.into_iter().enumerate().map(move |(number, (program, told))| {
-        let options = match (told == BANDWIDTH, told == LATENCY) {
-            (true, _) => "-R -s 5001 -n 20",
-            (_, true) => "-R -s 5001 -n 20",
-            _ => "-R -n 20",
-        };
+        let has_size = told == BANDWIDTH || told == LATENCY;
+        let options = if has_size { "-R -s 5001 -n 20" } else { "-R -n 20" };
         let daily = mtu == 1500 && number % 3 == usize::from(role == Role::Server);
         Cell { role, daily, ..Cell::new(program, options).at_mtu(mtu) }
     })
@@ -268,7 +283,13 @@ mod tests {
                     assert!(has(|cell| of(cell) && cell.has("-R") && cell.link_mtu == mtu));
                 }
                 assert!(has(|cell| of(cell) && cell.has("-R") && cell.link_mtu == Cell::LINK_MTU));
-                assert!(word.ends_with("--lat") || has(|cell| of(cell) && cell.option("-q") == Some(16)));
+                for managed in [false, true] {
+                    let many = |cell: &Cell| cell.option("-q") == Some(16) && cell.has("-R") == managed;
+                    assert!(
+                        word.ends_with("--lat") || has(|cell| of(cell) && many(cell)),
+                        "{program:?} -q 16"
+                    );
+                }
                 for family in FAMILIES {
                     assert!(has(|cell| of(cell) && cell.family == family));
                 }

@@ -5,7 +5,7 @@
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Instant;
 
 use super::game::Failure;
@@ -87,61 +87,13 @@ impl Group {
     /// Plays all of them, and tells of each. Gives the number of RoCE packets that were captured, or says what is wrong with
     /// one of them.
     pub fn play(&self, place: &mut Place, mut tell: impl FnMut(Played)) -> Result<u64, String> {
-        let mut table = Table { place, setting: self.setting, dropped: 0, packets: 0, repetitions: 0 };
-        let mut capture = table.prepare(self)?;
-        let mut is_judged = true;
+        let mut table = Table::prepare(place, self);
         for (cell, port) in self.cells.iter().zip(FIRST_PORT..) {
-            let mut again = Vec::new();
-            // Another port for each repetition.
-            let mut ports = (port..).step_by(1000);
-            let (failure, seconds) = loop {
-                is_judged = false;
-                let started = Instant::now();
-                let outcome = table.game(cell, ports.next().unwrap_or(port));
-                let seconds = started.elapsed().as_secs_f64();
-                let Err(failure) = outcome else { break (None, seconds) };
-                let captured = capture.map(Capture::finish);
-                let excuse = match (&failure, &captured) {
-                    (Fails::Game(failure), Some(captured)) if cell.fault != Fault::None => {
-                        failure.excuse(captured)
-                    }
-                    _ => None,
-                };
-                let judged = captured.map_or(Ok(()), |captured| table.judge(&captured));
-                is_judged = true;
-                let text = match judged {
-                    Ok(()) => failure.to_string(),
-                    Err(fault) => format!("{fault}\n{failure}"),
-                };
-                if self.setting.peer == Peer::Linux {
-                    table.place.renew();
-                }
-                capture = table.prepare(self)?;
-                let is_excused = table.repetitions < REPETITIONS && !text.contains(UNSOUND);
-                let Some(excuse) = excuse.filter(|_| is_excused) else { break (Some(text), seconds) };
-                table.repetitions += 1;
-                // Not eprintln!: the test runner swallows the output of tests that pass.
-                let _ = writeln!(
-                    std::io::stderr(),
-                    "PLAYED AGAIN, with a fresh guest: {cell}: {excuse}\n{failure}"
-                );
-                again.push(excuse.to_string());
-            };
-            tell(Played { cell: *cell, seconds, again, failure });
+            tell(table.play(cell, port));
         }
-        // Nothing may have been played since the last one failed.
-        if let Some(capture) = capture
-            && !is_judged
-        {
-            table.judge(&capture.finish())?;
-        }
-        table.clear();
-        Ok(table.packets)
+        table.clear()
     }
 }
-
-/// How a capture's faults begin.
-const UNSOUND: &str = "the capture is not sound";
 
 /// Why a cell failed.
 enum Fails {
@@ -162,7 +114,11 @@ impl std::fmt::Display for Fails {
 /// The players' place, while a group is played.
 struct Table<'a> {
     place: &'a mut Place,
-    setting: Setting,
+    group: &'a Group,
+    /// What runs, unless ours record for themselves.
+    capture: Option<Capture>,
+    /// Nothing has been played since it began.
+    is_fresh: bool,
     /// What netem had taken, or let pass, when the last game ended.
     dropped: u64,
     /// RoCE packets in the captures that were judged.
@@ -170,30 +126,83 @@ struct Table<'a> {
     repetitions: u32,
 }
 
-impl Table<'_> {
+impl<'a> Table<'a> {
     /// Makes the circumstances, and begins a capture.
-    fn prepare(&mut self, group: &Group) -> Result<Option<Capture>, String> {
-        let place = &*self.place;
-        if self.setting.peer == Peer::Linux {
-            place.set_mtu(self.setting.link_mtu);
-            if group
-                .cells
-                .iter()
-                .any(|cell| cell.family == Family::V6 || matches!(cell.program, Program::Rping))
-            {
+    #[track_caller]
+    fn prepare(place: &'a mut Place, group: &'a Group) -> Self {
+        let mut table =
+            Self { place, group, capture: None, is_fresh: true, dropped: 0, packets: 0, repetitions: 0 };
+        table.set();
+        table
+    }
+
+    #[track_caller]
+    fn set(&mut self) {
+        let (place, group) = (&*self.place, self.group);
+        let setting = &group.setting;
+        if setting.peer == Peer::Linux {
+            place.set_mtu(setting.link_mtu);
+            // Servers of rping listen at all addresses, of both families.
+            let needs_v6 = |cell: &Cell| cell.family == Family::V6 || cell.program == Program::Rping;
+            if group.cells.iter().any(needs_v6) {
                 place.give_v6();
             }
-            if let Some(words) = self.setting.fault.netem() {
+            if let Some(words) = setting.fault.netem() {
                 place.guest.netem_roce(words);
                 self.dropped = 0;
             }
         }
-        Ok(self.setting.interface(place).map(|interface| place.network.capture(interface, "matrix")))
+        self.capture = setting.interface(place).map(|interface| place.network.capture(interface, "matrix"));
+        self.is_fresh = true;
+    }
+
+    /// Plays a cell, again if the guest has failed.
+    fn play(&mut self, cell: &Cell, port: u16) -> Played {
+        let mut again = Vec::new();
+        // Another port for each repetition.
+        let mut ports = (port..).step_by(1000);
+        loop {
+            self.is_fresh = false;
+            let started = Instant::now();
+            let outcome = self.game(cell, ports.next().unwrap_or(port));
+            let seconds = started.elapsed().as_secs_f64();
+            let Err(failure) = outcome else {
+                return Played { cell: *cell, seconds, again, failure: None };
+            };
+            let captured = self.capture.take().map(Capture::finish);
+            let excuse = match (&failure, &captured) {
+                (Fails::Game(failure), Some(captured)) if cell.fault != Fault::None => {
+                    failure.excuse(captured)
+                }
+                _ => None,
+            };
+            let sound = captured.map_or(Ok(()), |captured| self.judge(&captured));
+            if self.group.setting.peer == Peer::Linux {
+                self.place.renew();
+            }
+            self.set();
+            match (excuse, sound) {
+                (Some(excuse), Ok(())) if self.repetitions < REPETITIONS => {
+                    self.repetitions += 1;
+                    // Not eprintln!: the test runner swallows the output of tests that pass.
+                    let _ = writeln!(
+                        std::io::stderr(),
+                        "PLAYED AGAIN, with a fresh guest: {cell}: {excuse}\n{failure}"
+                    );
+                    again.push(excuse.to_string());
+                }
+                (_, sound) => {
+                    let unsound = sound.err().map_or(String::new(), |fault| format!("{fault}\n"));
+                    let failure = Some(format!("{unsound}{failure}"));
+                    return Played { cell: *cell, seconds, again, failure };
+                }
+            }
+        }
     }
 
     fn game(&mut self, cell: &Cell, port: u16) -> Result<(), Fails> {
         let record =
-            (self.setting.peer == Peer::OursAtVeth).then(|| self.place.network.file("matrix.pcapng"));
+            (self.group.setting.peer == Peer::OursAtVeth).then(|| self.place.network.file("matrix.pcapng"));
         let played = catch_unwind(AssertUnwindSafe(|| cell.play(self.place, port, record.as_deref())));
         let said = match played {
             Ok(played) => played.map_err(Fails::Game)?,
@@ -201,9 +210,9 @@ impl Table<'_> {
         };
         cell.check(&said).map_err(Fails::Results)?;
         if let Some(record) = record {
-            self.judge(&record).map_err(Fails::Results)?;
+            self.judge_and_remove(&record).map_err(Fails::Results)?;
         }
-        if self.setting.peer == Peer::Linux && cell.fault.always_strikes() {
+        if self.group.setting.peer == Peer::Linux && cell.fault.always_strikes() {
             let guest = &self.place.guest;
             let now = if cell.fault.loses() { guest.netem_dropped() } else { guest.netem_passed() };
             if now <= self.dropped {
@@ -214,29 +223,49 @@ impl Table<'_> {
         Ok(())
     }
 
-    fn judge(&mut self, captured: &PathBuf) -> Result<(), String> {
+    /// Has a capture judged.
+    #[track_caller]
+    fn judge(&mut self, captured: &Path) -> Result<(), String> {
         let verdict = Verdict::of(&self.place.network, captured);
-        verdict.sound().map_err(|fault| format!("{UNSOUND}: {fault}"))?;
+        verdict
+            .sound()
+            .map_err(|fault| format!("the capture {} is not sound: {fault}", captured.display()))?;
         self.packets += verdict.ours.roce;
-        // Only those are kept that say something.
+        Ok(())
+    }
+
+    /// As [`Table::judge`]; what is sound is not kept.
+    #[track_caller]
+    fn judge_and_remove(&mut self, captured: &Path) -> Result<(), String> {
+        self.judge(captured)?;
         let _ = std::fs::remove_file(captured);
         Ok(())
     }
 
-    fn clear(&self) {
-        if self.setting.peer == Peer::Linux {
-            if self.setting.fault != Fault::None {
+    /// Takes the circumstances away. Gives the number of RoCE packets that were captured, or says what is wrong with one of
+    /// them.
+    #[track_caller]
+    fn clear(mut self) -> Result<u64, String> {
+        let setting = self.group.setting;
+        if setting.peer == Peer::Linux {
+            if setting.fault != Fault::None {
                 self.place.guest.clear_netem();
             }
-            if self.setting.link_mtu != Cell::LINK_MTU {
+            if setting.link_mtu != Cell::LINK_MTU {
                 self.place.set_mtu(Cell::LINK_MTU);
             }
         }
+        if let Some(capture) = self.capture.take()
+            && !self.is_fresh
+        {
+            self.judge_and_remove(&capture.finish())?;
+        }
+        Ok(self.packets)
     }
 }
 
 /// What a panic says.
-pub(super) fn words(panic: &(dyn std::any::Any + Send)) -> String {
+fn words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
 }

@@ -147,12 +147,14 @@ as root, on a machine with what `./check.sh` installs. `--list` shows the cells,
   the conversations by verbs (`verbs`, where both ends compare every byte of their memory); of perftest both sides must have
   printed results of what they were told, and the same where the exchange carries them; of `serve` the table must tell of the
   clients, none of them failed.
-* All cells are captured, and each capture is judged by tshark and by `rdmalab dump`: no packet malformed, every ICRC right.
+* All cells are captured, and each capture is judged by tshark and by `rdmalab dump`: no packet malformed, every ICRC right. At a
+  veth pair the one that is called records (`--pcap`): what the kernel shows there are superframes.
 * Faults strike the RoCE packets of both directions, Linux' by netem, ours by our own rules: 1 % or 10 % lost, 10 % twice,
   5 % out of order, all of them 3 ms late.
 * rxe can stop for good where packets are lost. A game that fails is played again, with a fresh guest, if there is evidence that
   this is what happened (`tests/src/excuse.rs`), and the table counts it.
-* With `-R` the MTU of the link decides about that of the path; it is 4200 bytes where the table says nothing.
+* With `-R` the MTU of the link decides about that of the path; it is 4200 bytes where the table says nothing. Below 1280 bytes,
+  where no IPv6 is possible, only the guest's is so small, and ours is told the path MTU.
 
 | what | version |
 |---|---|

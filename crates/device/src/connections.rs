@@ -10,6 +10,7 @@
 
 mod attributes;
 mod calling;
+mod channel;
 mod event;
 mod happening;
 mod identifier;
@@ -30,6 +31,7 @@ use rdmalab_wire::{PKey, Psn};
 use crate::general_services::GeneralServices;
 use crate::inquiries::Inquiries;
 use crate::iwarp::{self, IwarpTable, StreamId, Transport};
+use channel::Channel;
 use identifier::{Identifier, Stage};
 
 pub use calling::ConnectionParameters;
@@ -66,7 +68,7 @@ pub(crate) struct ConnectionTable {
     services: GeneralServices,
     identifiers: Table<Identifier>,
     owners: BTreeMap<Below, CmId>,
-    channels: Table<VecDeque<CmEvent>>,
+    channels: Table<Channel>,
     /// Events of the transport, which pass through here because some concern connections.
     events: VecDeque<Event>,
     random: Random,
@@ -173,10 +175,11 @@ impl ConnectionTable {
     }
 
     fn tell(&mut self, id: CmId, kind: CmEventKind) {
-        let Some(identifier) = self.identifiers.get(id.0) else { return };
+        let Some(identifier) = self.identifiers.get_mut(id.0) else { return };
         // What is in a channel that is gone nobody will ask for.
         if let Some(channel) = self.channels.get_mut(identifier.channel) {
-            channel.push_back(CmEvent { id, kind });
+            channel.push(CmEvent { id, kind });
+            identifier.waiting += 1;
         }
     }
 
@@ -223,7 +226,7 @@ impl Connections<'_> {
     /// Makes a channel (`rdma_create_event_channel`).
     pub fn create_channel(&mut self) -> Result<CmChannel, CmError> {
         let full = LimitReached { what: "event channels", limit: MAX_CHANNELS };
-        self.table.channels.insert(VecDeque::new()).map(CmChannel).map_err(|_| CmError::Limit(full))
+        self.table.channels.insert(Channel::default()).map(CmChannel).map_err(|_| CmError::Limit(full))
     }
 
     /// Ends a channel; its events are lost.
@@ -233,7 +236,12 @@ impl Connections<'_> {
 
     /// Takes the oldest event out (`rdma_get_cm_event`).
     pub fn poll_event(&mut self, channel: CmChannel) -> Option<CmEvent> {
-        self.table.channels.get_mut(channel.0)?.pop_front()
+        let ConnectionTable { channels, identifiers, .. } = &mut *self.table;
+        let event = channels.get_mut(channel.0)?.next(|id| identifiers.get(id.0).is_some())?;
+        if let Some(identifier) = identifiers.get_mut(event.id.0) {
+            identifier.waiting = identifier.waiting.saturating_sub(1);
+        }
+        Some(event)
     }
 
     /// Makes an identifier (`rdma_create_id`): [`PortSpace::Tcp`] for connections, [`PortSpace::Udp`] for datagrams. It talks
@@ -270,14 +278,12 @@ impl Connections<'_> {
         if let Some(port) = identifier.taken_port {
             table.cm.ports().release(identifier.space, port);
         }
-        // Callers about whom the program has not been told will never be answered by it.
-        if let Some(channel) = table.channels.get_mut(identifier.channel) {
-            let orphans: Vec<CmId> = channel
-                .iter()
-                .filter(|event| matches!(event.kind, CmEventKind::ConnectRequest { listener, .. } if listener == id))
-                .map(|event| event.id)
-                .collect();
-            channel.retain(|event| event.id != id && !orphans.contains(&event.id));
+        let ConnectionTable { channels, identifiers, .. } = &mut *table;
+        if let Some(channel) = channels.get_mut(identifier.channel) {
+            channel.depart(identifier.waiting, |id| identifiers.get(id.0).is_some());
+            // Callers about whom the program has not been told will never be answered by it.
+            let orphans =
+                if identifier.stage == Stage::Listening { channel.callers_of(id) } else { Vec::new() };
             for orphan in orphans {
                 let _ = self.destroy_id(now, orphan);
             }
@@ -288,14 +294,19 @@ impl Connections<'_> {
     /// Lets the events of an identifier come out of another channel (`rdma_migrate_id`), those that wait already, too.
     pub fn migrate_id(&mut self, id: CmId, channel: CmChannel) -> Result<(), CmError> {
         self.table.channels.get(channel.0).ok_or(CmError::UnknownChannel)?;
-        let from = std::mem::replace(&mut self.table.identifier(id)?.channel, channel.0);
-        let mut moved = VecDeque::new();
-        if let Some(events) = self.table.channels.get_mut(from) {
-            moved = events.iter().filter(|event| event.id == id).cloned().collect();
-            events.retain(|event| event.id != id);
+        let ConnectionTable { channels, identifiers, .. } = &mut *self.table;
+        let identifier = identifiers.get_mut(id.0).ok_or(CmError::UnknownId)?;
+        let from = std::mem::replace(&mut identifier.channel, channel.0);
+        if identifier.waiting == 0 {
+            return Ok(());
         }
-        if let Some(events) = self.table.channels.get_mut(channel.0) {
-            events.append(&mut moved);
+        // Of a channel that is gone there is nothing left.
+        let Some(moved) = channels.get_mut(from).map(|from| from.take_of(id)) else {
+            identifier.waiting = 0;
+            return Ok(());
+        };
+        if let Some(to) = channels.get_mut(channel.0) {
+            to.append(moved);
         }
         Ok(())
     }

@@ -57,6 +57,8 @@ pub(super) enum Pending {
 
 pub(super) struct Identifier {
     pub(super) channel: u32,
+    /// Events of it that wait in the channel.
+    pub(super) waiting: u32,
     pub(super) space: PortSpace,
     pub(super) transport: Transport,
     pub(super) stage: Stage,
@@ -82,6 +84,7 @@ impl Identifier {
     pub(super) fn new(channel: u32, space: PortSpace) -> Self {
         Self {
             channel,
+            waiting: 0,
             space,
             transport: Transport::Roce,
             stage: Stage::Idle,

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long a capture may take to become whole.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a program whose device has stopped may take to notice; it may wait for something of the kernel's.
-const NOTICE: Duration = Duration::from_secs(1);
+const NOTICE: Duration = Duration::from_secs(3);
 /// What shells give a program that Ctrl-C has ended.
 const INTERRUPTED: i32 = 130;
 

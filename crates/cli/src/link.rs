@@ -191,10 +191,12 @@ impl LinkOptions {
         format!("RoCE packets: {sent} sent, {again} of them again; {received} received")
     }
 
-    /// Refuses a peer of the other address family.
-    pub fn check_peer(&self, peer: IpAddr) -> Result<()> {
+    /// Refuses a peer of the other address family, which was named so.
+    pub fn check_peer(&self, name: &str, peer: IpAddr) -> Result<()> {
         if !self.ip.iter().any(|own| own.host.address.is_ipv4() == peer.is_ipv4()) {
-            return Err(Error::usage("SERVER and --ip must both be IPv4 or both be IPv6 addresses"));
+            let text = format!("{name} {peer} and --ip must both be IPv4 or both be IPv6 addresses");
+            return Err(Error::usage(text)
+                .advice("give another --ip; with --tap or --interface there may be one of each"));
         }
         Ok(())
     }

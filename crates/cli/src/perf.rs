@@ -1,7 +1,8 @@
 //! `rdmalab perf`: perftest's programs with a peer.
 
 use std::net::IpAddr;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -16,6 +17,8 @@ use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
 use crate::outcome::{Error, Outcome, Result, print, tell as tell_error};
 
+/// How long leaving the peer may take after Ctrl-C.
+const GRACE: Duration = Duration::from_secs(3);
 /// Longest tests: what a latency test measures is kept until its end.
 const MOST_LATENCIES: u64 = 10_000_000;
 
@@ -39,7 +42,7 @@ pub struct Options {
     #[command(flatten)]
     link: LinkOptions,
 
-    /// Bytes of a message [default: 65536, of a latency 2]
+    /// Bytes of a message [default: 65536, of datagrams the path MTU, of a latency 2]
     #[arg(short = 's', long, value_parser = clap::value_parser!(u32).range(..=1 << 30))]
     size: Option<u32>,
 
@@ -196,11 +199,14 @@ fn path_mtu(text: &str) -> std::result::Result<PathMtu, &'static str> {
 /// Measures.
 pub fn run(options: &Options) -> Result<Outcome> {
     options.check()?;
+    if !options.rdma_cm {
+        options.link.check_transport("connections over iWARP are made by rdma_cm: add -R")?;
+    }
     if let Some(server) = options.server {
-        options.link.check_peer(server)?;
+        options.link.check_peer("SERVER", server)?;
     }
     let Opened { device, seed, link } = options.link.open()?;
-    let interrupted = interrupt::stops(&device)?;
+    let interrupted = interrupt::stops_after(&device, GRACE)?;
     let most = device.max_mtu();
     let mtu = options.mtu.unwrap_or(most);
     if mtu.bytes() > most.bytes() {
@@ -211,7 +217,8 @@ pub fn run(options: &Options) -> Result<Outcome> {
             Error::usage(text).advice(format!("take -m {most}, or `ip link set {link} mtu {needed}`"))
         );
     }
-    let test = options.test(mtu, Seed::new(seed).branch(1).random().below(1 << 24) as u32);
+    let stop = Arc::clone(&interrupted);
+    let test = options.test(stop, mtu, Seed::new(seed).branch(1).random().below(1 << 24) as u32);
 
     // What cannot be printed must not end the test; it comes out at the end.
     let mut printed = Ok(());
@@ -243,20 +250,22 @@ pub fn run(options: &Options) -> Result<Outcome> {
         out(&RULE);
     }
     let (counters, rules) = (device.counters(), device.rule_counts());
+    let traffic = options.link.traffic(&device);
     let closed = device.close();
-    if let (Err(_), Err(error)) = (&outcome, &closed) {
+    if let (Err(test), Err(error)) = (&outcome, &closed)
+        && test.to_string() != error.to_string()
+    {
         tell_error(format_args!("rdmalab: {error}"));
     }
     if outcome.is_err() && interrupted.load(Ordering::Relaxed) {
-        tell_error("rdmalab: interrupted");
+        tell_error("rdmalab: interrupted: the table holds what was done until then");
         return Ok(Outcome::Fine);
     }
     outcome.map_err(test_error)?;
     closed.map_err(Error::failed)?;
     printed?;
     // Beside the table, which others may want to read.
-    let (sent, again, received) = (counters.sent_pkts, counters.retransmitted_pkts, counters.rcvd_pkts);
-    tell_error(format_args!("RoCE packets: {sent} sent, {again} of them again; {received} received"));
+    tell_error(traffic);
     for (reason, count) in discards::seen(&counters) {
         tell_error(format_args!("received and discarded: {count} ({})", discards::words(reason)));
     }
@@ -306,7 +315,7 @@ impl Options {
         Ok(())
     }
 
-    fn test(&self, mtu: PathMtu, first_psn: u32) -> perf::Options {
+    fn test(&self, stop: Arc<AtomicBool>, mtu: PathMtu, first_psn: u32) -> perf::Options {
         let operation = match (self.test, self.atomic) {
             (Test::Write, _) => Operation::Write,
             (Test::Read, _) => Operation::Read,
@@ -328,7 +337,7 @@ impl Options {
                 Connection::Uc => QueuePairType::Uc,
                 Connection::Ud => QueuePairType::Ud,
             },
-            size: self.size.unwrap_or(usual.size),
+            size: self.size(usual.size, mtu),
             all_sizes: self.all,
             length,
             queue_pairs: self.qp,
@@ -349,8 +358,15 @@ impl Options {
             first_psn,
             managed: self.rdma_cm,
             patience: (self.wait > 0).then(|| Duration::from_secs(self.wait)),
+            stop,
             ..usual
         }
+    }
+
+    /// Bytes of a message. A datagram is no longer than a packet.
+    fn size(&self, usual: u32, mtu: PathMtu) -> u32 {
+        let most = if matches!(self.connection, Connection::Ud) { mtu.bytes() as u32 } else { u32::MAX };
+        self.size.unwrap_or(usual.min(most))
     }
 }
 

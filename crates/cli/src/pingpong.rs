@@ -38,7 +38,7 @@ pub struct Options {
     size: Option<u32>,
 
     /// Rounds
-    #[arg(short = 'n', long = "iters", default_value_t = 1000)]
+    #[arg(short = 'n', long = "iters", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
     /// Path MTU: 256, 512, 1024, 2048 or 4096 [default: 1024, or less if the link asks for it]. Not over ud
@@ -143,7 +143,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
     options.link.check_transport("pingpong makes its connections by itself, without rdma_cm")?;
     let kind = options.transport.kind();
     if let Some(server) = options.server {
-        options.link.check_peer(server)?;
+        options.link.check_peer("SERVER", server)?;
     }
     let Opened { device, seed, link } = options.link.open()?;
     let interrupted = interrupt::stops(&device)?;
@@ -202,10 +202,17 @@ pub fn run(options: &Options) -> Result<Outcome> {
     };
     let (counters, rules) = (device.counters(), device.rule_counts());
     let closed = device.close();
-    if let (Err(_), Err(error)) = (&report, &closed) {
+    if let (Err(game), Err(error)) = (&report, &closed)
+        && game.to_string() != error.to_string()
+    {
         tell_error(format_args!("rdmalab: {error}"));
     }
-    if report.is_err() && interrupted.load(Ordering::Relaxed) {
+    if let Err(error) = &report
+        && interrupted.load(Ordering::Relaxed)
+    {
+        if let PingpongError::Interrupted(report) = error {
+            print(report)?;
+        }
         print("interrupted")?;
         return Ok(Outcome::Fine);
     }

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -14,8 +15,8 @@ use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
 use crate::outcome::{Error, Outcome, Result, print, tell};
 
-/// How long a ping that is under way may take after Ctrl-C.
-const GRACE: Duration = Duration::from_secs(1);
+/// How long the ping that is under way and the end of the connection may take after Ctrl-C.
+const GRACE: Duration = Duration::from_secs(4);
 
 /// Speaks rping with a peer, which may be the real program on a real adapter, on Linux' rxe, or another rdmalab: connected
 /// by rdma_cm, the server READs what the client has, and WRITEs it back
@@ -46,7 +47,7 @@ pub struct Options {
     port: u16,
 
     /// How many pings [default: without end]. A server takes as many as its client sends
-    #[arg(short = 'C', value_name = "COUNT")]
+    #[arg(short = 'C', value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 
     /// Bytes of a ping. A server takes what its client has
@@ -81,7 +82,7 @@ pub struct Options {
 /// Plays.
 pub fn run(options: &Options) -> Result<Outcome> {
     if let (true, Some(server)) = (options.client, options.address) {
-        options.link.check_peer(server)?;
+        options.link.check_peer("-a", server)?;
     }
     let Opened { device, .. } = options.link.open()?;
     let outcome = if options.server {
@@ -99,7 +100,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
     Ok(outcome)
 }
 
-fn ping(options: &Options, device: &rdmalab_device::Device, stop: &AtomicBool) -> Result<Outcome> {
+fn ping(options: &Options, device: &rdmalab_device::Device, stop: &Arc<AtomicBool>) -> Result<Outcome> {
     let Some(server) = options.address else { return Err(Error::usage("-c needs -a ADDRESS")) };
     let game = rping::Options {
         source: options.source,
@@ -107,6 +108,7 @@ fn ping(options: &Options, device: &rdmalab_device::Device, stop: &AtomicBool) -
         size: options.size,
         validate: options.validate,
         patience: (options.wait > 0).then(|| Duration::from_secs(options.wait)),
+        stop: Arc::clone(stop),
         ..rping::Options::new(SocketAddr::new(server, options.port))
     };
     // What cannot be printed must not end the game; it comes out at the end.

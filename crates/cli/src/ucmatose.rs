@@ -1,15 +1,19 @@
 //! `rdmalab ucmatose` and `rdmalab udaddy`: the clients of these programs. `rdmalab serve` is the server of both.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rdmalab_device::Device;
-use rdmalab_programs::{ClientOptions, ConnectError, Report, ucmatose, udaddy};
+use rdmalab_programs::{ClientOptions, ConnectError, Report, Stop, ucmatose, udaddy};
 
 use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
 use crate::outcome::{Error, Outcome, Result, print};
+
+/// How long what is under way and the end of all connections may take after Ctrl-C.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// What both take.
 #[derive(clap::Args)]
@@ -49,23 +53,24 @@ pub struct Options {
 
 /// Makes connections, and plays the messages of each.
 pub fn run(options: &Options) -> Result<Outcome> {
-    play(options, |device| ucmatose::connect(device, &options.game(ucmatose::DEFAULT_PORT)))
+    play(options, |device, stop| ucmatose::connect(device, &options.game(ucmatose::DEFAULT_PORT, stop)))
 }
 
 /// Asks for datagram services, and plays the datagrams of each.
 pub fn run_udaddy(options: &Options) -> Result<Outcome> {
     options.link.check_transport("it has no datagrams, which udaddy exchanges")?;
-    play(options, |device| udaddy::connect(device, &options.game(udaddy::DEFAULT_PORT)))
+    play(options, |device, stop| udaddy::connect(device, &options.game(udaddy::DEFAULT_PORT, stop)))
 }
 
 impl Options {
-    fn game(&self, usual_port: u16) -> ClientOptions {
+    fn game(&self, usual_port: u16, stop: Stop) -> ClientOptions {
         let server = SocketAddr::new(self.server, self.port.unwrap_or(usual_port));
         ClientOptions {
             source: self.source,
             connections: self.connections,
             messages: self.messages,
             size: self.size,
+            stop,
             ..ClientOptions::new(server, Duration::from_secs(self.wait))
         }
     }
@@ -73,12 +78,12 @@ impl Options {
 
 fn play(
     options: &Options,
-    game: impl FnOnce(&Device) -> std::result::Result<Report, ConnectError>,
+    game: impl FnOnce(&Device, Stop) -> std::result::Result<Report, ConnectError>,
 ) -> Result<Outcome> {
-    options.link.check_peer(options.server)?;
+    options.link.check_peer("-s", options.server)?;
     let Opened { device, .. } = options.link.open()?;
-    let stop = interrupt::stops(&device)?;
-    let report = game(&device);
+    let stop = interrupt::stops_after(&device, GRACE)?;
+    let report = game(&device, Arc::clone(&stop));
     let closed = device.close();
     match report {
         Err(_) if stop.load(Ordering::Relaxed) => print("interrupted")?,

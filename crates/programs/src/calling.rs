@@ -2,14 +2,49 @@
 //! comes of it.
 
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use rdmalab_device::{ChannelEvent, CmEventKind, DisconnectCause, EventChannel, Identifier, PortSpace};
+use rdmalab_device::{
+    ChannelEvent, CmEventKind, DeviceError, DisconnectCause, EventChannel, Identifier, PortSpace,
+};
 
 use crate::connect_error::ConnectError;
 
 /// How long whoever has to act may take; for ever, if not given.
 pub(crate) type Patience = Option<Duration>;
+
+/// A flag that is set when the program is to end.
+pub type Stop = Arc<AtomicBool>;
+
+/// How often a flag is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long what is under way may still take once the program is to end.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Waits for something that `wait` gives within the time that it is told; not much longer, once the program is to end.
+pub(crate) fn patiently<T>(
+    patience: Patience,
+    stop: &AtomicBool,
+    what: &'static str,
+    mut wait: impl FnMut(Duration) -> Result<Option<T>, DeviceError>,
+) -> Result<T, ConnectError> {
+    let begun = Instant::now();
+    let mut asked: Option<Instant> = None;
+    loop {
+        let left = patience.map_or(LOOK, |patience| patience.saturating_sub(begun.elapsed()).min(LOOK));
+        if let Some(found) = wait(left)? {
+            return Ok(found);
+        }
+        if stop.load(Ordering::Relaxed) && asked.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+            return Err(ConnectError::Interrupted);
+        }
+        if let Some(patience) = patience.filter(|&patience| begun.elapsed() >= patience) {
+            return Err(ConnectError::Silence { what, patience });
+        }
+    }
+}
 
 /// An identifier that knows the way to `peer`.
 pub(crate) fn way(
@@ -28,11 +63,11 @@ pub(crate) fn way(
 pub(crate) fn next_event(
     channel: &EventChannel,
     patience: Patience,
+    stop: &AtomicBool,
     what: &'static str,
 ) -> Result<ChannelEvent, ConnectError> {
     loop {
-        let silence = || ConnectError::Silence { what, patience: patience.unwrap_or_default() };
-        let event = channel.wait(patience)?.ok_or_else(silence)?;
+        let event = patiently(patience, stop, what, |patience| channel.wait(Some(patience)))?;
         match event.kind {
             CmEventKind::AddressResolved | CmEventKind::RouteResolved | CmEventKind::TimeWaitExit => {}
             _ => return Ok(event),

@@ -3,6 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use crate::calling::Stop;
+
 /// What a client does.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
@@ -18,11 +20,22 @@ pub struct ClientOptions {
     pub size: u32,
     /// How long the server may take for its part. Then datagrams are taken for lost.
     pub patience: Option<Duration>,
+    /// Set when the client is to end: it then ends its connections, and fails with
+    /// [`ConnectError::Interrupted`](crate::ConnectError::Interrupted).
+    pub stop: Stop,
 }
 
 impl ClientOptions {
     /// One connection, ten messages of 100 bytes, as the real programs'.
     pub fn new(server: SocketAddr, patience: Duration) -> Self {
-        Self { server, source: None, connections: 1, messages: 10, size: 100, patience: Some(patience) }
+        Self {
+            server,
+            source: None,
+            connections: 1,
+            messages: 10,
+            size: 100,
+            patience: Some(patience),
+            stop: Stop::default(),
+        }
     }
 }

@@ -21,7 +21,7 @@ pub enum ConnectError {
     #[error("cannot connect the queue pair: {0}")]
     Modify(#[from] ModifyError),
     /// The peer refused.
-    #[error("{peer} refused the connection: {reason}")]
+    #[error("{peer} refused the connection: {reason}{}", hint(*reason))]
     Rejected {
         /// Who.
         peer: SocketAddr,
@@ -105,7 +105,18 @@ pub enum ConnectError {
         /// Of how many.
         of: u64,
     },
+    /// The program was told to end.
+    #[error("interrupted")]
+    Interrupted,
     /// The options make no sense.
     #[error("{0}")]
     Options(&'static str),
+}
+
+/// What a reason may mean for whoever called.
+fn hint(reason: RejReason) -> &'static str {
+    match reason {
+        RejReason::INVALID_SERVICE_ID => " (nobody listens at that port by rdma_cm: is the server started?)",
+        _ => "",
+    }
 }

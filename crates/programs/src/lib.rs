@@ -15,6 +15,7 @@ pub mod serve;
 pub mod ucmatose;
 pub mod udaddy;
 
+pub use calling::Stop;
 pub use client_options::ClientOptions;
 pub use connect_error::ConnectError;
 pub use meeting::NoSuchGid;

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use rdmalab_device::Device;
+use rdmalab_device::{CompletionStatus, Device};
 
 /// The GID table has no such entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,5 +43,24 @@ pub(crate) fn stay(device: &Device, quiet: Duration) {
             return;
         }
         seen = now;
+    }
+}
+
+/// What a request that failed may mean, since nothing in the exchanges says what the peer was started for.
+pub(crate) fn hint(status: CompletionStatus) -> &'static str {
+    match status {
+        CompletionStatus::RemoteAccessError => {
+            ": the peer's memory is smaller, or not open for this: was it started for another test or size (-s)?"
+        }
+        CompletionStatus::RemoteInvalidRequest | CompletionStatus::LocalLengthError => {
+            ": was the peer started for another size (-s) or path MTU (-m), or another test?"
+        }
+        CompletionStatus::RetryExceeded => {
+            ": the peer does not answer; it has gone, or was started for fewer messages (-n)"
+        }
+        CompletionStatus::RnrRetryExceeded => {
+            ": the peer takes no more messages; was it started for fewer (-n), or another test?"
+        }
+        _ => "",
     }
 }

@@ -27,6 +27,7 @@ pub use figures::{Latencies, Pace, Summary};
 pub use options::{DEFAULT_PORT, Length, Measure, Operation, Options, Role};
 pub use table::{Columns, Each, Heading, RULE, Row, SideLine};
 
+use crate::calling::patiently;
 use crate::meeting::{own_gid, stay};
 use exchange::{Exchange, Wait};
 use managed::{Manager, Talk};
@@ -83,15 +84,15 @@ pub fn run(
             tell(Step::Listening(SocketAddr::new(own, options.port)));
         }
         let talk = Talk::open(device, &manager)?;
-        let exchange = Exchange::new(talk, role, options.patience, &heard).managed();
+        let exchange = Exchange::new(talk, role, options.patience, &options.stop, &heard).managed();
         return test.run(exchange, Some(own), Some(&manager), tell);
     }
     let stream = match role {
         Role::Server => {
             let listener = device.listen(options.port)?;
             tell(Step::Listening(SocketAddr::new(own_gid(device, options.gid_index, None)?.1, options.port)));
-            let silence = |patience| PerfError::Silence { what: "a client", patience };
-            listener.accept(options.patience)?.ok_or_else(|| silence(options.patience.unwrap_or_default()))?
+            let wait = |patience| listener.accept(Some(patience));
+            patiently(options.patience, &options.stop, "a client", wait)?
         }
         Role::Client(server) => device.connect(SocketAddr::new(server, options.port), options.patience)?,
     };
@@ -122,7 +123,7 @@ impl Test<'_> {
     fn over_tcp(&self, stream: Stream, tell: &mut dyn FnMut(Step<'_>)) -> Result<(), PerfError> {
         let peer = stream.ends().map(|(_, peer)| peer.ip());
         let heard = || self.device.counters().rcvd_pkts;
-        let exchange = Exchange::new(stream, self.role, self.options.patience, &heard);
+        let exchange = Exchange::new(stream, self.role, self.options.patience, &self.options.stop, &heard);
         self.run(exchange, peer, None, tell)
     }
 
@@ -165,7 +166,13 @@ impl Test<'_> {
         }
         let stages = stages::Stages { session: &session, options, terms, role, exchange, ours, theirs, tell };
         // With the conversation, its connection would end.
-        let _exchange = stages.run(&sizes)?;
+        let _exchange = match (stages.run(&sizes), manager) {
+            (Err(error), Some(manager)) => {
+                manager.give_up(&session.identifiers);
+                return Err(error);
+            }
+            (outcome, _) => outcome?,
+        };
         if options.measure == Measure::Latency && options.operation == Operation::Write {
             // After the last WRITE nobody says that he has seen everything.
             stay(device, QUIET);

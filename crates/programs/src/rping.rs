@@ -26,6 +26,7 @@ use std::time::Duration;
 pub(crate) use answerer::Answerer;
 pub use client::connect;
 
+use crate::calling::Stop;
 use crate::report::Report;
 
 /// The RDMA-CM port that the program listens on if nothing else is said.
@@ -48,6 +49,8 @@ pub struct Options {
     pub validate: bool,
     /// How long the server may take for its part.
     pub patience: Option<Duration>,
+    /// Set when the client is to end, behind the ping that is under way: it then ends its connection.
+    pub stop: Stop,
 }
 
 impl Options {
@@ -60,6 +63,7 @@ impl Options {
             size: 100,
             validate: false,
             patience: Some(Duration::from_secs(60)),
+            stop: Stop::default(),
         }
     }
 }

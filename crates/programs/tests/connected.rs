@@ -197,6 +197,27 @@ fn who_comes_beyond_the_limit_is_refused_until_another_goes() {
     assert_eq!((served, refused, failed), (2, 3, 0), "{said:?}");
 }
 
+/// It expects more messages than the server sends, and so waits.
+#[test]
+fn a_client_that_is_interrupted_ends_its_connections_before_it_goes() {
+    let (server, client) = devices(0.0);
+    let (ledger, said) = serve_while(&server, &services(), |ledger| {
+        let at = (SERVER, ucmatose::DEFAULT_PORT).into();
+        let game = ClientOptions { connections: 5, messages: 12, ..ClientOptions::new(at, LIMIT) };
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| ucmatose::connect(&client, &game));
+            wait_until(|| ledger.total(Program::Ucmatose).served == 5);
+            game.stop.store(true, Ordering::Relaxed);
+            let outcome = waiting.join().unwrap();
+            assert!(matches!(outcome, Err(ConnectError::Interrupted)), "{outcome:?}");
+        });
+        let begun = Instant::now();
+        wait_until(|| ledger.total(Program::Ucmatose).now == 0);
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    });
+    assert_eq!(ledger.total(Program::Ucmatose).served, 5, "{said:?}");
+}
+
 /// A connection whose application says this, and then nothing any more.
 fn stranger(client: &Device, says: &[u8]) {
     let channel = client.event_channel().unwrap();

@@ -32,7 +32,7 @@ fn serve_ends_at_a_signal_with_its_table_and_a_whole_capture() {
         ["rping", "127.80.1.2", "0", "1", "0", "0", "20"],
         ["ucmatose", "127.80.1.2", "0", "5", "0", "0", "50"],
         ["udaddy", "127.80.1.2", "2", "2", "0", "0", "20"],
-        ["pingpong", "127.0.0.1", "0", "1", "0", "0", "1000"],
+        ["rc_pingpong", "127.80.1.2", "0", "1", "0", "0", "1000"],
     ] {
         let is_there = |line: &&str| line.split_whitespace().take(words.len()).eq(words);
         assert!(run.lines().iter().any(is_there), "{words:?} is not in:\n{}", run.out);

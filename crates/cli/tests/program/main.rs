@@ -6,6 +6,7 @@ mod demo;
 mod demo_judged;
 mod demo_transports;
 mod dump;
+mod interrupted;
 mod perf;
 mod pingpong;
 mod program;

@@ -42,6 +42,8 @@ pub(super) struct Measured {
     pub(super) sent: Figures,
     /// Of what it received.
     pub(super) received: Figures,
+    /// It was told to end before it had everything.
+    pub(super) is_interrupted: bool,
 }
 
 /// Runs the test. `is_over` says whether the peer has gone; `tell` is told now and then how many messages are done.
@@ -54,24 +56,17 @@ pub(super) fn run(
     tell: &mut dyn FnMut(u64),
 ) -> Result<Measured, PerfError> {
     let mut flow = Flow::new(session, options, terms, load, is_over);
-    let mut told = Instant::now();
-    loop {
-        flow.post()?;
-        let any = flow.drain()?;
-        if flow.is_over() {
-            break;
+    let is_interrupted = match flow.run(tell) {
+        Err(PerfError::Interrupted) => true,
+        outcome => {
+            outcome?;
+            false
         }
-        if told.elapsed() >= super::PROGRESS {
-            tell(flow.sent.all_done() + flow.received.all_done());
-            told = Instant::now();
-        }
-        if !any {
-            flow.wait()?;
-        }
-    }
+    };
     Ok(Measured {
         sent: flow.sent.figures(load.size, options.gigabits),
         received: flow.received.figures(load.size, options.gigabits),
+        is_interrupted,
     })
 }
 
@@ -148,6 +143,25 @@ impl<'a> Flow<'a> {
         }
     }
 
+    fn run(&mut self, tell: &mut dyn FnMut(u64)) -> Result<(), PerfError> {
+        let mut told = Instant::now();
+        loop {
+            self.options.go_on()?;
+            self.post()?;
+            let any = self.drain()?;
+            if self.is_over() {
+                return Ok(());
+            }
+            if told.elapsed() >= super::PROGRESS {
+                tell(self.sent.all_done() + self.received.all_done());
+                told = Instant::now();
+            }
+            if !any {
+                self.wait()?;
+            }
+        }
+    }
+
     fn now(&self) -> u64 {
         nanoseconds(self.start.elapsed())
     }
@@ -221,7 +235,11 @@ impl<'a> Flow<'a> {
         let silent = Duration::from_nanos(self.now() - self.last);
         match self.options.patience {
             Some(patience) if silent >= patience => {
-                let what = if self.load.sends { "a completion" } else { "the next message" };
+                let what = if self.load.sends {
+                    "a completion (were both sides told the same test, -s and -n?)"
+                } else {
+                    "the next message (were both sides told the same test, -s and -n?)"
+                };
                 Err(PerfError::Silence { what, patience })
             }
             _ => Ok(()),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rdmalab_device::{CompletionStatus, DeviceError, ModifyError, PostError};
 
 use crate::connect_error::ConnectError;
-use crate::meeting::NoSuchGid;
+use crate::meeting::{NoSuchGid, hint};
 
 /// Why a performance test could not be begun or finished.
 #[derive(Debug, thiserror::Error)]
@@ -87,8 +87,11 @@ pub enum PerfError {
     /// The peer left in the middle.
     #[error("the peer has gone before the test was over; it may have said why")]
     Gone,
+    /// The program was told to end.
+    #[error("interrupted")]
+    Interrupted,
     /// A request failed.
-    #[error("queue pair {queue_pair}: {request} {number} failed with {status}")]
+    #[error("queue pair {queue_pair}: {request} {number} failed with {status}{}", hint(*status))]
     Failed {
         /// Which one, from 0.
         queue_pair: usize,

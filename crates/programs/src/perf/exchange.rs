@@ -9,6 +9,7 @@
 mod words;
 
 use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rdmalab_device::PathMtu;
@@ -62,13 +63,20 @@ pub(super) struct Exchange<'a, S> {
     is_managed: bool,
     role: Role,
     patience: Option<Duration>,
+    stop: &'a AtomicBool,
     /// Counts packets that arrived: a peer that sends some is alive.
     heard: &'a dyn Fn() -> u64,
 }
 
 impl<'a, S: Wait> Exchange<'a, S> {
-    pub(super) fn new(stream: S, role: Role, patience: Option<Duration>, heard: &'a dyn Fn() -> u64) -> Self {
-        Self { stream, is_managed: false, role, patience, heard }
+    pub(super) fn new(
+        stream: S,
+        role: Role,
+        patience: Option<Duration>,
+        stop: &'a AtomicBool,
+        heard: &'a dyn Fn() -> u64,
+    ) -> Self {
+        Self { stream, is_managed: false, role, patience, stop, heard }
     }
 
     /// The same with connections by rdma_cm.
@@ -207,6 +215,9 @@ impl<'a, S: Wait> Exchange<'a, S> {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                    if self.stop.load(Ordering::Relaxed) {
+                        return Err(PerfError::Interrupted);
+                    }
                     let now = (self.heard)();
                     if now != heard {
                         (heard, since) = (now, Instant::now());

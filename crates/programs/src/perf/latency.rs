@@ -34,7 +34,8 @@ pub(super) enum Measured {
     Pace(Pace),
 }
 
-/// Runs the test. `is_over` says whether the peer has gone; `tell` is told now and then how many rounds are done.
+/// Runs the test; and whether it was told to end before its end. `is_over` says whether the peer has gone; `tell` is told now
+/// and then how many rounds are done.
 pub(super) fn run(
     session: &Session,
     options: &Options,
@@ -43,7 +44,7 @@ pub(super) fn run(
     size: u32,
     is_over: &dyn Fn() -> bool,
     tell: &mut dyn FnMut(u64),
-) -> Result<Measured, PerfError> {
+) -> Result<(Measured, bool), PerfError> {
     let messages = if options.operation.is_read_or_atomic() { 1 } else { 2 };
     let (rounds, end, window) = match options.length {
         Length::Messages(rounds) => (rounds, None, None),
@@ -69,7 +70,7 @@ pub(super) fn run(
         was_over: Cell::new(false),
     };
     let mut stamps = Vec::with_capacity(if end.is_some() { 0 } else { rounds as usize });
-    let (mut counted, mut told) = (0, Instant::now());
+    let (mut counted, mut told, mut is_interrupted) = (0, Instant::now(), false);
     for round in 0..rounds {
         let now = game.start.elapsed();
         if end.is_none() {
@@ -79,8 +80,14 @@ pub(super) fn run(
             break;
         }
         game.is_last = round + 1 == rounds;
-        if !game.round(role)? {
-            break;
+        match game.round(role) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(PerfError::Interrupted) => {
+                is_interrupted = true;
+                break;
+            }
+            Err(error) => return Err(error),
         }
         if window.is_some_and(|(from, to)| (from..=to).contains(&game.start.elapsed())) {
             counted += 1;
@@ -90,10 +97,14 @@ pub(super) fn run(
             told = Instant::now();
         }
     }
-    Ok(match window {
-        Some((from, to)) => Measured::Pace(Pace { rounds: counted, time: to - from, messages }),
+    let measured = match window {
+        Some((from, to)) => {
+            let to = to.min(game.start.elapsed()).max(from);
+            Measured::Pace(Pace { rounds: counted, time: to - from, messages })
+        }
         None => Measured::Each(Latencies::new(&stamps, messages)),
-    })
+    };
+    Ok((measured, is_interrupted))
 }
 
 struct Game<'a> {
@@ -117,6 +128,7 @@ struct Game<'a> {
 impl Game<'_> {
     /// One round. `false` if the time is up and the peer has left.
     fn round(&mut self, role: Role) -> Result<bool, PerfError> {
+        self.options.go_on()?;
         let begins = match self.options.operation {
             Operation::Send => role.is_client(),
             Operation::Write => !role.is_client(),
@@ -209,6 +221,7 @@ impl Game<'_> {
 
     /// Whether to wait on, who has waited since then.
     fn goes_on(&self, since: Instant) -> Result<bool, PerfError> {
+        self.options.go_on()?;
         let waited = since.elapsed();
         if self.end.is_some_and(|end| self.start.elapsed() >= end) && waited >= QUIET {
             return Ok(false);
@@ -218,9 +231,10 @@ impl Game<'_> {
             return Err(PerfError::Gone);
         }
         match self.options.patience {
-            Some(patience) if waited >= patience => {
-                Err(PerfError::Silence { what: "the next message", patience })
-            }
+            Some(patience) if waited >= patience => Err(PerfError::Silence {
+                what: "the next message (were both sides told the same test, -s and -n?)",
+                patience,
+            }),
             _ => Ok(true),
         }
     }

@@ -19,6 +19,7 @@ use rdmalab_device::{
 use super::Role;
 use super::error::PerfError;
 use super::options::Options;
+use crate::calling::Stop;
 
 pub(super) use talk::Talk;
 
@@ -33,6 +34,7 @@ pub(super) struct Manager {
     place: Place,
     channel: EventChannel,
     patience: Option<Duration>,
+    stop: Stop,
     /// Connections that have been ended.
     over: RefCell<BTreeSet<CmId>>,
     /// Who called first: nobody else is let in.
@@ -99,9 +101,19 @@ impl Manager {
             place,
             channel,
             patience: options.patience,
+            stop: options.stop.clone(),
             over: RefCell::default(),
             client: RefCell::default(),
         })
+    }
+
+    /// Ends the connections of a test that has failed, so that the peer need not find out by itself.
+    pub(super) fn give_up(&self, identifiers: &[Identifier]) {
+        for identifier in identifiers {
+            // One that is over needs no end.
+            let _ = identifier.disconnect();
+        }
+        self.part(identifiers);
     }
 
     /// Ends the connections of the test, as client; as server, waits for the client to do so. Datagram services just end.

@@ -1,12 +1,14 @@
 //! What a test is to do, and which wishes cannot be had together.
 
 use std::net::IpAddr;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rdmalab_device::{PathMtu, Psn, QueuePairType};
 
 use super::error::PerfError;
 use super::session::check_memory;
+use crate::calling::Stop;
 
 /// The TCP port that the programs listen on if nothing else is said.
 pub const DEFAULT_PORT: u16 = 18515;
@@ -133,6 +135,8 @@ pub struct Options {
     pub managed: bool,
     /// How long the peer may be silent; for ever, if not given.
     pub patience: Option<Duration>,
+    /// Set when the test is to end: what has been measured is then told, and the peer that we leave.
+    pub stop: Stop,
 }
 
 impl Options {
@@ -172,6 +176,7 @@ impl Options {
             first_psn: 0,
             managed: false,
             patience: Some(Duration::from_secs(60)),
+            stop: Stop::default(),
         }
     }
 
@@ -208,6 +213,11 @@ impl Options {
             return refuse("only what is sent can be inline (-I)");
         }
         check_memory(self)
+    }
+
+    /// Fails once the test is to end.
+    pub(super) fn go_on(&self) -> Result<(), PerfError> {
+        if self.stop.load(Ordering::Relaxed) { Err(PerfError::Interrupted) } else { Ok(()) }
     }
 
     pub(super) fn length_is_time(&self) -> bool {

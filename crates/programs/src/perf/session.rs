@@ -118,8 +118,16 @@ impl Session {
                     requests::post_receive_at(queue_pair, place, memory.element(sink, length))
                 },
                 found: &|made| {
-                    if !is_greeted { return Ok(()); }
-                    greeting::send(&domain, &completions, made, memory.element(0, greeting::LENGTH), options.patience)
+                    if !is_greeted {
+                        return Ok(());
+                    }
+                    greeting::send(
+                        &domain,
+                        &completions,
+                        made,
+                        memory.element(0, greeting::LENGTH),
+                        options.patience,
+                    )
                 },
             })?;
             for Made { identifier, queue_pair, .. } in made {

@@ -124,7 +124,13 @@ impl<'a, S: Wait> Stages<'a, S> {
         let tell = &mut self.tell;
         let mut progress = |done| tell(Step::Progress { size, done });
         let is_over = || self.exchange.is_over();
-        bandwidth::run(self.session, self.options, &self.terms, load, &is_over, &mut progress)
+        let measured =
+            bandwidth::run(self.session, self.options, &self.terms, load, &is_over, &mut progress)?;
+        if measured.is_interrupted {
+            self.row(if sends { measured.sent } else { measured.received });
+            return Err(PerfError::Interrupted);
+        }
+        Ok(measured)
     }
 
     fn row(&mut self, figures: Figures) {
@@ -140,7 +146,7 @@ impl<'a, S: Wait> Stages<'a, S> {
         let tell = &mut self.tell;
         let mut progress = |done| tell(Step::Progress { size, done });
         let is_over = || self.exchange.is_over();
-        let measured =
+        let (measured, is_interrupted) =
             latency::run(self.session, self.options, &self.terms, self.role, size, &is_over, &mut progress)?;
         match measured {
             Measured::Each(latencies) => {
@@ -150,6 +156,6 @@ impl<'a, S: Wait> Stages<'a, S> {
             }
             Measured::Pace(pace) => (self.tell)(Step::Row(&Row::Pace { size, pace })),
         }
-        Ok(())
+        if is_interrupted { Err(PerfError::Interrupted) } else { Ok(()) }
     }
 }

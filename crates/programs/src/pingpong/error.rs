@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use rdmalab_device::{CompletionStatus, DeviceError, ModifyError, PostError};
 
-use crate::meeting::NoSuchGid;
+use super::report::Report;
+use crate::meeting::{NoSuchGid, hint};
 
 /// Why a game of ping-pong could not be begun or finished.
 #[derive(Debug, thiserror::Error)]
@@ -112,8 +113,11 @@ pub enum PingpongError {
         /// Rounds done so far.
         round: u32,
     },
+    /// The device was stopped in the middle.
+    #[error("interrupted after {} rounds", .0.rounds)]
+    Interrupted(Report),
     /// A request failed.
-    #[error("round {round}: the {request} failed with {status}")]
+    #[error("round {round}: the {request} failed with {status}{}", hint(*status))]
     Failed {
         /// Rounds done so far.
         round: u32,
@@ -123,7 +127,9 @@ pub enum PingpongError {
         status: CompletionStatus,
     },
     /// A message had another length.
-    #[error("round {round}: a message of {found} bytes came, {expected} were expected")]
+    #[error(
+        "round {round}: a message of {found} bytes came, {expected} were expected: was the peer started for another size (-s)?"
+    )]
     Length {
         /// Rounds done so far.
         round: u32,

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use rdmalab_device::{Completion, CompletionStatus, Qpn};
+use rdmalab_device::{Completion, CompletionStatus, DeviceError, Qpn};
 
 use super::error::PingpongError;
 use super::kind::Kind;
@@ -31,18 +31,23 @@ pub(super) fn play(table: &Table<'_>, role: Role) -> Result<Report, PingpongErro
     for place in 0..game.players.len() {
         game.go_on(place)?;
     }
-    while game.received < options.rounds || game.sent < options.rounds {
-        match table.session.completions.wait(options.patience)? {
-            Some(completion) => game.handle(&completion)?,
-            None => return Err(game.silence()),
-        }
-    }
-    Ok(Report {
-        rounds: options.rounds,
+    let report = |game: &Game<'_>, rounds| Report {
+        rounds,
         size: options.size,
         time: start.elapsed(),
         unacknowledged: game.unacknowledged,
-    })
+    };
+    while game.received < options.rounds || game.sent < options.rounds {
+        match table.session.completions.wait(options.patience) {
+            Ok(Some(completion)) => game.handle(&completion)?,
+            Ok(None) => return Err(game.silence()),
+            Err(DeviceError::Stopped) => {
+                return Err(PingpongError::Interrupted(report(&game, game.received.min(game.sent))));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(report(&game, options.rounds))
 }
 
 /// One queue pair.

@@ -11,7 +11,7 @@ use rdmalab_device::{
 
 use super::advert::{self, Advert};
 use super::{Options, SIZES, text};
-use crate::calling::{cause_of_end, next_event, refusal, way};
+use crate::calling::{cause_of_end, next_event, patiently, refusal, way};
 use crate::connect_error::ConnectError;
 use crate::report::Report;
 
@@ -29,7 +29,7 @@ pub fn connect(
     let identifier = way(&channel, PortSpace::Tcp, options.source, options.server)?;
     let client = Client::open(device, options, &channel, &identifier)?;
     identifier.connect(&ConnectionParameters::default())?;
-    let event = next_event(&channel, options.patience, "an answer to the call")?;
+    let event = next_event(&channel, options.patience, &options.stop, "an answer to the call")?;
     match event.kind {
         CmEventKind::Established { .. } => {}
         kind => {
@@ -46,9 +46,9 @@ pub fn connect(
     }
     let time = begun.elapsed();
     let _ = identifier.disconnect();
-    let _ = outcome?;
-    // The peer should know; if it does not answer, it is none of ours any more.
+    // The peer should know, whatever came of it; if it does not answer, it is none of ours any more.
     let _ = channel.wait(Some(Duration::from_secs(2)));
+    let _ = outcome?;
     Ok(Report { connections: 1, messages: done, size: options.size, connecting, time })
 }
 
@@ -136,9 +136,8 @@ impl<'a> Client<'a> {
         })?;
         let (mut sent, mut answered) = (false, false);
         while !(sent && answered) {
-            let patience = self.options.patience;
-            let silence = || ConnectError::Silence { what, patience: patience.unwrap_or_default() };
-            let completion = self.completions.wait(patience)?.ok_or_else(silence)?;
+            let wait = |patience| self.completions.wait(Some(patience));
+            let completion = patiently(self.options.patience, &self.options.stop, what, wait)?;
             if completion.status != CompletionStatus::Success {
                 return Err(self.failure(ping, completion.id, completion.status));
             }

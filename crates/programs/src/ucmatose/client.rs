@@ -1,7 +1,7 @@
 //! The client: all connections first, then the messages of one after the other.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use rdmalab_device::{
@@ -12,7 +12,7 @@ use rdmalab_device::{
 };
 
 use super::WINDOW;
-use crate::calling::{next_event, refusal, way};
+use crate::calling::{next_event, patiently, refusal, way};
 use crate::client_options::ClientOptions;
 use crate::connect_error::ConnectError;
 use crate::report::Report;
@@ -43,27 +43,55 @@ pub fn connect(device: &Device, options: &ClientOptions) -> Result<Report, Conne
     let domain = device.protection_domain()?;
     let memory = domain.register(options.size as usize, Access::LOCAL_WRITE)?;
     let client = Client { device, options, channel, ended: RefCell::default(), memory, domain };
-    let begun = Instant::now();
     let mut connections = BTreeMap::new();
-    client.call(&mut connections)?;
-    let connecting = begun.elapsed();
-    let begun = Instant::now();
-    if options.messages > 0 {
-        for connection in connections.values() {
-            client.exchange(connection)?;
-        }
+    let outcome = client.play(&mut connections);
+    if outcome.is_err() {
+        client.part(&connections);
     }
-    let time = begun.elapsed();
-    while client.ended.borrow().len() < options.connections as usize {
-        let event = next_event(&client.channel, options.patience, "the end of a connection")?;
-        client.note(&event);
-    }
-    let connected = u64::from(options.connections);
-    let messages = connected * u64::from(options.messages);
-    Ok(Report { connections: connected, messages, size: options.size, connecting, time })
+    outcome
 }
 
+/// How long the server may take to confirm that it is left.
+const PARTING: Duration = Duration::from_secs(2);
+
 impl Client<'_> {
+    fn play(&self, connections: &mut BTreeMap<CmId, Connection>) -> Result<Report, ConnectError> {
+        let options = self.options;
+        let begun = Instant::now();
+        self.call(connections)?;
+        let connecting = begun.elapsed();
+        let begun = Instant::now();
+        if options.messages > 0 {
+            for connection in connections.values() {
+                self.exchange(connection)?;
+            }
+        }
+        let time = begun.elapsed();
+        while self.ended.borrow().len() < options.connections as usize {
+            let event =
+                next_event(&self.channel, options.patience, &options.stop, "the end of a connection")?;
+            self.note(&event);
+        }
+        let connected = u64::from(options.connections);
+        let messages = connected * u64::from(options.messages);
+        Ok(Report { connections: connected, messages, size: options.size, connecting, time })
+    }
+
+    /// Ends what stands, so that the server need not find out by itself.
+    fn part(&self, connections: &BTreeMap<CmId, Connection>) {
+        // What does not stand cannot be ended.
+        let standing = connections.values().filter(|connection| connection.identifier.disconnect().is_ok());
+        let mut ending: BTreeSet<CmId> = standing.map(|connection| connection.identifier.id()).collect();
+        let end = Instant::now() + PARTING;
+        while !ending.is_empty() {
+            let left = end.saturating_duration_since(Instant::now());
+            let Ok(Some(event)) = self.channel.wait(Some(left)) else { return };
+            if let CmEventKind::Disconnected(_) = event.kind {
+                ending.remove(&event.id);
+            }
+        }
+    }
+
     /// Makes all connections. Some may have ended again already when the last one stands.
     fn call(&self, connections: &mut BTreeMap<CmId, Connection>) -> Result<(), ConnectError> {
         let wanted = self.options.connections as usize;
@@ -77,7 +105,8 @@ impl Client<'_> {
                 connections.insert(connection.identifier.id(), connection);
                 called += 1;
             }
-            let event = next_event(&self.channel, self.options.patience, "an answer to a call")?;
+            let event =
+                next_event(&self.channel, self.options.patience, &self.options.stop, "an answer to a call")?;
             self.note(&event);
             match &event.kind {
                 CmEventKind::Established { .. } => standing += 1,
@@ -159,10 +188,10 @@ impl Client<'_> {
         done: u32,
         expected: CompletionKind,
     ) -> Result<u32, ConnectError> {
-        let patience = self.options.patience;
+        let ClientOptions { patience, ref stop, .. } = *self.options;
         let what = if expected == CompletionKind::Receive { "a message" } else { "an acknowledgement" };
-        let silence = ConnectError::Silence { what, patience: patience.unwrap_or(Duration::MAX) };
-        let completion = connection.completions.wait(patience)?.ok_or(silence)?;
+        let wait = |patience| connection.completions.wait(Some(patience));
+        let completion = patiently(patience, stop, what, wait)?;
         if completion.status == CompletionStatus::Success && completion.kind == expected {
             return Ok(completion.length);
         }

@@ -1,7 +1,7 @@
 //! The client: asks for each service, then sends its datagrams and takes the answers.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rdmalab_device::{
     Access, AddressHandle, Capabilities, CmEventKind, CmId, CompletionKind, CompletionQueue,
@@ -11,7 +11,7 @@ use rdmalab_device::{
 };
 
 use super::AREA;
-use crate::calling::{next_event, refusal, way};
+use crate::calling::{next_event, patiently, refusal, way};
 use crate::client_options::ClientOptions;
 use crate::connect_error::ConnectError;
 use crate::report::Report;
@@ -75,7 +75,8 @@ impl Client<'_> {
         }
         let mut found = 0;
         while found < self.options.connections {
-            let event = next_event(&self.channel, self.options.patience, "an answer to a question")?;
+            let ClientOptions { patience, ref stop, .. } = *self.options;
+            let event = next_event(&self.channel, patience, stop, "an answer to a question")?;
             let CmEventKind::ServiceResolved { queue_pair, queue_key, .. } = event.kind else {
                 let error = refusal(&event.kind, self.options.server);
                 return Err(error.unwrap_or(ConnectError::Unreachable(self.options.server)));
@@ -142,8 +143,11 @@ impl Client<'_> {
         let (mut sent, mut back) = (0, 0);
         while sent < messages || back < messages {
             let lost = ConnectError::Lost { missing: u64::from(messages - back), of: u64::from(messages) };
-            let patience = patience.unwrap_or(Duration::MAX);
-            let completion = service.completions.wait(Some(patience))?.ok_or(lost)?;
+            let wait = |patience| service.completions.wait(Some(patience));
+            let completion = match patiently(patience, &self.options.stop, "an answer", wait) {
+                Err(ConnectError::Silence { .. }) => return Err(lost),
+                completion => completion?,
+            };
             if completion.status != CompletionStatus::Success {
                 let (message, status) = (u64::from(back), completion.status);
                 return Err(ConnectError::Failed { message, request: "datagram", status });

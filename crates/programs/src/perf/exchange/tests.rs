@@ -1,6 +1,7 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::AtomicBool;
 
 use rdmalab_device::{Psn, Qpn, RKey};
 
@@ -87,9 +88,11 @@ fn the_server() -> Side {
 
 const CLIENT_ROLE: Role = Role::Client(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
 
+static GOES_ON: AtomicBool = AtomicBool::new(false);
+
 fn exchange(script: Script, role: Role) -> Exchange<'static, Script> {
     // Nothing arrives beside the words.
-    Exchange::new(script, role, Some(Duration::from_millis(1)), &|| 0)
+    Exchange::new(script, role, Some(Duration::from_millis(1)), &GOES_ON, &|| 0)
 }
 
 #[test]
@@ -204,7 +207,7 @@ fn a_peer_whose_packets_arrive_is_not_silent() {
         looks.get().min(1000)
     };
     let script = Script::silent(&[]);
-    let mut server = Exchange::new(script, Role::Server, Some(Duration::ZERO), &heard);
+    let mut server = Exchange::new(script, Role::Server, Some(Duration::ZERO), &GOES_ON, &heard);
     let error = server.agree(PathMtu::M256).unwrap_err();
     assert!(matches!(error, PerfError::Silence { .. }), "{error}");
     assert!(looks.get() > 1000, "it gave up after {} looks", looks.get());

@@ -1,0 +1,112 @@
+//! Ctrl-C: everybody comes to an end with what there is to tell, and soon.
+
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use super::program::{Running, rdmalab};
+
+/// Far more than it takes, far less than the patience of anybody here.
+const SOON: Duration = Duration::from_secs(8);
+
+#[test]
+fn serve_does_not_wait_for_a_silent_tcp_client() {
+    let server = Running::start(&["serve", "--ip", "127.79.6.1"], "until Ctrl-C");
+    let silent = TcpStream::connect("127.79.6.1:18516").unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let begun = Instant::now();
+    let run = server.end("-INT").exits(0);
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    assert!(run.out.contains("perf"), "{}", run.out);
+    drop(silent);
+}
+
+#[test]
+fn a_measurement_that_is_interrupted_tells_what_it_has_and_its_peer_notices() {
+    for (way, server_address, client_address) in
+        [("-N", "127.79.7.1", "127.79.7.2"), ("-R", "127.79.7.3", "127.79.7.4")]
+    {
+        let test = ["perf", "send", way, "-n", "100000000", "-s", "1000", "--ip"];
+        let server = Running::start(&[&test[..], &[server_address]].concat(), "Waiting for client");
+        let client = Running::start(&[&test[..], &[client_address, server_address]].concat(), "#bytes");
+        std::thread::sleep(Duration::from_millis(500));
+        let begun = Instant::now();
+        let run = client.end("-INT").exits(0).says("interrupted: the table holds");
+        let row = run.out.lines().find(|line| line.trim_start().starts_with("1000 "));
+        assert!(row.is_some(), "{}", run.out);
+        server.finish().exits(1);
+        assert!(begun.elapsed() < SOON, "{way}: {:?}", begun.elapsed());
+    }
+}
+
+#[test]
+fn a_game_that_is_interrupted_tells_how_far_it_came() {
+    let server = Running::start(&["pingpong", "-n", "100000000", "--ip", "127.79.8.1"], "listening");
+    let client = Running::start(
+        &["pingpong", "-n", "100000000", "--ip", "127.79.8.2", "127.79.8.1"],
+        "remote address",
+    );
+    std::thread::sleep(Duration::from_millis(500));
+    let begun = Instant::now();
+    let run = client.end("-INT").exits(0);
+    assert!(run.out.contains("iters in") && run.out.contains("interrupted"), "{}", run.out);
+    server.end("-INT").exits(0);
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn who_waits_for_a_client_or_for_a_word_ends_without_being_asked_twice() {
+    let alone = [
+        (&["perf", "write", "--ip", "127.79.9.1"][..], "Waiting"),
+        (&["perf", "write", "-R", "--ip", "127.79.9.2"], "Waiting"),
+        (&["pingpong", "--ip", "127.79.9.3"], "listening"),
+        (&["rping", "-s", "--ip", "127.79.9.4"], "listening"),
+    ];
+    for (arguments, until) in alone {
+        let running = Running::start(arguments, until);
+        let begun = Instant::now();
+        running.end("-INT").exits(0);
+        assert!(begun.elapsed() < SOON, "{arguments:?}: {:?}", begun.elapsed());
+    }
+    // One that has come and says nothing.
+    for (program, address) in [("perf write", "127.79.9.5"), ("pingpong", "127.79.9.6")] {
+        let arguments: Vec<&str> = program.split(' ').chain(["--ip", address]).collect();
+        let running = Running::start(&arguments, if program == "pingpong" { "listening" } else { "Waiting" });
+        let silent = TcpStream::connect((address, 18515)).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        running.end("-INT").exits(0);
+        drop(silent);
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_by_name() {
+    for (line, why) in [
+        (
+            "serve --pingpong-port 18516",
+            "rc_pingpong (--pingpong-port) and write_bw (--perf-port) cannot both have TCP port 18516",
+        ),
+        ("serve --uc-pingpong-port 18515", "cannot both have TCP port 18515"),
+        ("serve --rping-port 7471", "rping and ucmatose cannot both have rdma_cm port 7471"),
+        ("rping -c -a ::1", "-a ::1 and --ip must both be IPv4 or both be IPv6"),
+        ("ucmatose -s ::1", "-s ::1 and --ip must both be"),
+        ("perf write ::1", "SERVER ::1 and --ip must both be"),
+        ("rping -c -a 127.0.0.1 -C 0", "'-C <COUNT>'"),
+        ("pingpong -n 0", "'--iters <ROUNDS>'"),
+        ("perf write -n 0", "'--iters <ITERS>'"),
+    ] {
+        let arguments: Vec<&str> = line.split(' ').chain(["--ip", "127.79.10.1"]).collect();
+        rdmalab(&arguments).exits(2).says(why);
+    }
+}
+
+#[test]
+fn nobody_there_is_told_by_address() {
+    let client = ["perf", "write", "-R", "--wait", "1", "--ip", "127.79.11.1", "127.79.11.2"];
+    rdmalab(&client).exits(1).says("no connection to 127.79.11.2:18515");
+    let server = Running::start(&["rping", "-s", "--ip", "127.79.11.2"], "listening");
+    rdmalab(&client)
+        .exits(1)
+        .says("127.79.11.2:18515 refused the connection")
+        .says("nobody listens at that port");
+    server.end("-INT").exits(0);
+}

@@ -198,18 +198,28 @@ pub fn cells() -> Vec<Cell> {
     }
     for (number, fault) in Fault::ALL.into_iter().enumerate() {
         for role in ROLES {
-            // Of the ordinary tests each has a fault or two.
-            let daily = |place: usize| (place + number) % 4 == usize::from(role == Role::Server);
+            // Daily one or two with each fault.
+            let daily = |place: usize| (place + number) % 6 == 3 * usize::from(role == Role::Server);
             let faulty = FAULTY.iter().enumerate();
             cells.extend(faulty.map(|(place, cell)| Cell { role, fault, daily: daily(place), ..*cell }));
         }
     }
+    let mut number = 0;
     for peer in [Peer::OursAtTap, Peer::OursAtVeth] {
         for in_vlan in [false, true] {
             for family in FAMILIES {
-                let cell =
-                    |cell: &Cell| Cell { peer, in_vlan, family, role: Role::Client, daily: true, ..*cell };
-                cells.extend(AMONG_OURS.iter().map(cell));
+                // Daily each with a third of what there is.
+                let cells_of_one = AMONG_OURS.iter().zip(number..);
+                let cell = |(cell, place): (&Cell, usize)| Cell {
+                    peer,
+                    in_vlan,
+                    family,
+                    role: Role::Client,
+                    daily: place % 3 == 0,
+                    ..*cell
+                };
+                cells.extend(cells_of_one.map(cell));
+                number += 1;
             }
         }
     }

@@ -108,6 +108,8 @@ impl Cell {
     pub(super) fn play(&self, place: &Place, port: u16, record: Option<&Path>) -> Result<Said, Box<Failure>> {
         let commands = self.commands(port, record);
         if self.program == Program::Verbs {
+            // Built before anybody waits for it.
+            program::verbs_end(&place.lab);
             place.guest.put("verbs_peer.py", include_str!("../../peers/verbs_peer.py"));
         }
         let mut server = Player::start(place, &commands.server);

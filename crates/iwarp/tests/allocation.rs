@@ -90,3 +90,16 @@ fn a_flood_makes_nothing_grow() {
     assert_eq!(counted.count_total, 0);
     assert!(t.lines().len() == 1, "the Terminate message and nothing else");
 }
+
+#[test]
+fn an_idle_connection_takes_less_than_8_kib_besides_its_rings() {
+    let setup = Setup { ird: 32, ord: 32, depth: 0, inline: 0, ..Setup::default() };
+    let mut side = None;
+    let without = measure(|| drop(side.replace(side::Side::unconnected(&Setup { memory: 0, ..setup }))));
+    let with = measure(|| drop(side.replace(side::Side::new(&Setup { memory: 0, ..setup }))));
+    // What connecting allocates: places for the peer's READs.
+    let connecting = with.bytes_total.saturating_sub(without.bytes_total);
+    let of_itself = size_of::<rdmalab_iwarp::QueuePair>() as u64;
+    assert!(connecting > 0);
+    assert!(connecting + of_itself < 8 * 1024, "{connecting} and {of_itself} bytes");
+}

@@ -261,7 +261,7 @@ proptest! {
         prop_assert!(events <= 6);
 
         let mut ids: Vec<u64> = t.side.take_completions().iter().map(|it| it.id).collect();
-        let posted = t.posted();
+        let posted = t.posted;
         let left = t.side.shared.map_or(0, |queue| t.side.context.shared_receive_queue(queue).unwrap().len());
         prop_assert_eq!(ids.len(), posted as usize + world.receives - left, "each completes once");
         let sends: Vec<u64> = ids.iter().copied().filter(|id| *id < 1000).collect();

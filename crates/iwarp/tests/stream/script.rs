@@ -22,7 +22,8 @@ pub struct Script {
     pub setup: Setup,
     encoder: FpduEncoder,
     framer: Framer,
-    next_id: u64,
+    /// How many requests were taken.
+    pub posted: u64,
 }
 
 /// A request for the side to post.
@@ -56,7 +57,7 @@ impl Script {
     pub fn with(setup: Setup) -> Self {
         let framing = Framing { markers: setup.markers, crc: setup.crc };
         let encoder = FpduEncoder::new(framing);
-        Self { side: Side::new(&setup), setup, encoder, framer: Framer::new(framing), next_id: 0 }
+        Self { side: Side::new(&setup), setup, encoder, framer: Framer::new(framing), posted: 0 }
     }
 
     /// Posts work; ids count from 0.
@@ -66,7 +67,7 @@ impl Script {
     }
 
     pub fn try_post(&mut self, work: Work) -> Result<u64, PostError> {
-        let id = self.next_id;
+        let id = self.posted;
         let elements = work.elements.unwrap_or_else(|| match &work.inline {
             None if work.length > 0 => vec![self.side.sge(work.offset, work.length)],
             _ => Vec::new(),
@@ -80,13 +81,8 @@ impl Script {
             ..SendRequest::default()
         };
         self.side.post(&request)?;
-        self.next_id += 1;
+        self.posted += 1;
         Ok(id)
-    }
-
-    /// How many requests were taken.
-    pub fn posted(&self) -> u64 {
-        self.next_id
     }
 
     /// Gives it a segment in one piece.

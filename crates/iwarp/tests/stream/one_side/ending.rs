@@ -77,14 +77,29 @@ fn a_peer_that_closes_is_closed_behind() {
 fn what_the_peer_has_asked_for_is_answered_behind_its_end() {
     let mut t = Script::new();
     t.deliver(t.incoming_read(1, 0, 2000));
+    t.deliver(t.incoming_read(2, 0, 1));
     t.post(send(1));
     t.end(End::Graceful);
     t.expect_no_event();
     t.expect("RDMAP READ_RESPONSE stag=0x777 to=0x2000 len=1440");
     t.expect("RDMAP READ_RESPONSE stag=0x777 to=0x25a0 len=560 last");
+    t.expect("RDMAP READ_RESPONSE stag=0x777 to=0x2000 len=1 last");
     t.expect_event(Event::CloseSending);
     t.expect_event(CLOSED);
     t.expect_flushed([0]);
+}
+
+#[test]
+fn nothing_comes_behind_the_peers_end() {
+    let mut t = Script::new();
+    t.side.receive(9, 0, 10);
+    t.deliver(t.incoming_read(1, 0, 2000));
+    t.end(End::Graceful);
+    t.deliver(incoming_send(1, 10));
+    t.deliver(t.incoming_read(2, 0, 1));
+    t.expect_no_completion();
+    assert_eq!(t.lines().len(), 2, "the first READ, and no other");
+    t.expect_flushed([9]);
 }
 
 #[test]

@@ -256,3 +256,28 @@ fn a_shared_queue_takes_the_receives_and_the_last_is_told() {
     let left = t.side.context.shared_receive_queue(t.side.shared.unwrap()).unwrap().len();
     assert_eq!(left, 1, "what this queue pair did not take stays for others");
 }
+
+#[test]
+fn receives_of_a_shared_queue_lie_in_its_own_domain() {
+    let mut t = Script::new();
+    let context = &mut t.side.context;
+    let other = context.allocate_protection_domain().unwrap();
+    let memory = std::sync::Arc::clone(&t.side.memory);
+    let key = context.register(other, BASE, memory, Access::LOCAL_WRITE).unwrap();
+    let shared = context.create_shared_receive_queue(other, &Default::default()).unwrap();
+    let elements = [rdmalab_verbs::Sge { address: BASE, length: 100, key }];
+    context
+        .post_shared_receive(shared, &rdmalab_verbs::ReceiveRequest { id: 5, elements: &elements })
+        .unwrap();
+    let config = rdmalab_iwarp::QueuePairConfig {
+        shared_receive_queue: Some(shared),
+        ..rdmalab_iwarp::QueuePairConfig::new(t.side.domain, t.side.completions, Default::default())
+    };
+    let identity = rdmalab_iwarp::Identity { number: rdmalab_wire::Qpn::new(3), accessor: 3 };
+    let mut queue_pair = rdmalab_iwarp::QueuePair::new(context, identity, &config).unwrap();
+    queue_pair.establish(context, &t.setup.negotiated(), &t.setup.stream()).unwrap();
+    t.side.queue_pair = queue_pair;
+    t.deliver(incoming_send(1, 100));
+    assert_eq!(t.expect_done(5).length, 100);
+    t.expect_bytes(0, &pattern(1, 100));
+}

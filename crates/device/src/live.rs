@@ -80,6 +80,8 @@ struct Inner {
     stop: bool,
     /// The engine has stopped, and the capture is whole.
     has_ended: bool,
+    /// Why the link takes nothing at present.
+    link_fault: Option<DeviceError>,
     /// Nobody is at the other end of the link any more.
     is_cut: bool,
     /// What the rules on the link did to frames that we sent.

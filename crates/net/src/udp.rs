@@ -236,11 +236,11 @@ impl DatagramSocket {
                 Err(Errno::EINTR) => {}
                 // Also an ICMP error about something sent before, which is told only once: try again.
                 Err(Errno::ECONNREFUSED) => {}
-                Err(Errno::EHOSTUNREACH | Errno::ENETUNREACH | Errno::EMSGSIZE | Errno::ENETDOWN) => break,
-                // This is how the kernel says that it does not have our address any more.
-                Err(Errno::EINVAL | Errno::EADDRNOTAVAIL) if !self.has_address() => {
+                // So does the kernel speak, too, when it does not have our address any more.
+                Err(Errno::ENETUNREACH | Errno::EINVAL | Errno::EADDRNOTAVAIL) if !self.has_address() => {
                     return Err(NetError::AddressGone { device: self.name.clone(), address: self.address });
                 }
+                Err(Errno::EHOSTUNREACH | Errno::ENETUNREACH | Errno::EMSGSIZE | Errno::ENETDOWN) => break,
                 // The way there cannot be cut up for.
                 Err(Errno::EIO | Errno::EINVAL) if total > usize::from(segment) => {
                     self.cuts = false;

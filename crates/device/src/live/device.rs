@@ -221,6 +221,7 @@ impl Device {
                 failure: None,
                 stop: false,
                 has_ended: false,
+                link_fault: None,
                 is_cut: false,
                 rule_counts: Counts::default(),
             }),
@@ -274,6 +275,13 @@ impl Device {
     /// [`wait_event`](Self::wait_event) then tells. It is not to be read.
     pub fn event_descriptor(&self) -> BorrowedFd<'_> {
         self.shared.asynchronous.as_fd()
+    }
+
+    /// Why what is sent is lost at present, if it is: the interface is down, or the address was removed; the error names it.
+    /// The device goes on by itself when that is over, which it notices when it sends. One that is gone for good is told by
+    /// whatever waits for something of it, and by [`close`](Self::close).
+    pub fn link_fault(&self) -> Option<DeviceError> {
+        self.shared.lock().link_fault.clone()
     }
 
     /// What the rules on the link did to frames that this device sent.

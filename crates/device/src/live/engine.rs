@@ -54,6 +54,12 @@ fn drive(shared: &Arc<Shared>, mut poller: Poller, wire: &mut Wire) -> Result<()
         let turn = turn(&mut inner, wire);
         inner.rule_counts = wire.rule_counts();
         inner.is_cut = wire.device.is_cut();
+        if let Err(error) = &turn
+            && is_passing(error)
+        {
+            wire.note_fault(error);
+        }
+        inner.link_fault = wire.fault();
         drop(inner);
         shared.changed.notify_all();
         (progress, down) = match turn {

@@ -88,30 +88,22 @@ impl FrameDevice {
         }
     }
 
-    /// Sends a frame; `false` if there is no room now. On a device that is down, or without its address, it is lost, as
-    /// on a cable that is not plugged in: kept back, it would keep retries from being counted, and connections from their end.
+    /// Sends a frame; `false` if there is no room now.
     pub(super) fn send(&mut self, frame: &[u8]) -> Result<bool, NetError> {
-        lost_if_down(match self {
+        match self {
             Self::Tap(tap, _) => tap.send(frame),
             Self::Packet(socket) => socket.send(frame),
             Self::Sockets(sockets) => sockets.send(frame),
             Self::Cable(cable) => Ok(cable.send(frame)),
-        })
+        }
     }
 
     /// Sends what waits; `false` if there is no room for all of it now.
     pub(super) fn flush(&mut self) -> Result<bool, NetError> {
-        lost_if_down(match self {
+        match self {
             Self::Packet(socket) => socket.flush(),
             Self::Sockets(sockets) => sockets.flush(),
             Self::Tap(..) | Self::Cable(_) => Ok(true),
-        })
-    }
-}
-
-fn lost_if_down(taken: Result<bool, NetError>) -> Result<bool, NetError> {
-    match taken {
-        Err(NetError::Down { .. } | NetError::AddressGone { .. }) => Ok(true),
-        taken => taken,
+        }
     }
 }

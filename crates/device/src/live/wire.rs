@@ -23,6 +23,30 @@ pub(super) struct Wire {
     stuck: Option<Vec<u8>>,
     /// The device did not take all that it was handed yet.
     is_full: bool,
+    health: Health,
+}
+
+/// Why the link takes nothing, while that is so.
+#[derive(Default)]
+struct Health {
+    fault: Option<DeviceError>,
+    /// In this turn something was sent, and something lost by the link's fault.
+    sent: bool,
+    lost: bool,
+}
+
+impl Health {
+    /// Of a device that is down, or without its address, what is sent is lost, as on a cable that is not plugged in: kept
+    /// back, it would keep retries from being counted, and connections from their end.
+    fn heed(&mut self, taken: Result<bool, NetError>) -> Result<bool, DeviceError> {
+        match taken.map_err(DeviceError::from) {
+            Err(error) if is_passing(&error) => {
+                (self.fault, self.lost) = (Some(error), true);
+                Ok(true)
+            }
+            taken => taken,
+        }
+    }
 }
 
 impl Wire {
@@ -35,12 +59,23 @@ impl Wire {
             start: MonotonicClock::now(),
             stuck: None,
             is_full: false,
+            health: Health::default(),
         }
     }
 
     /// What to wait for.
     pub(super) fn interest(&self, blocked: bool) -> Interest {
         if blocked || self.stuck.is_some() || self.is_full { Interest::ReadOrWrite } else { Interest::Read }
+    }
+
+    /// Why the link takes nothing at present.
+    pub(super) fn fault(&self) -> Option<DeviceError> {
+        self.health.fault.clone()
+    }
+
+    /// The link has told that it takes nothing.
+    pub(super) fn note_fault(&mut self, fault: &DeviceError) {
+        self.health.fault = Some(fault.clone());
     }
 
     /// When a frame that a rule delayed is due.
@@ -56,7 +91,8 @@ impl Wire {
     /// Sends a frame; `false` if there is no room now.
     pub(super) fn send(&mut self, now: u64, frame: &[u8]) -> Result<bool, DeviceError> {
         let Some(link) = &mut self.link else {
-            let taken = self.device.send(frame)?;
+            self.health.sent = true;
+            let taken = self.health.heed(self.device.send(frame))?;
             if taken {
                 self.record(Direction::Out, frame, None)?;
             }
@@ -95,7 +131,7 @@ impl Wire {
     /// Moves frames that come out of the rules by now: ours to the device, the others to `take`.
     fn pump(&mut self, now: u64, mut take: impl FnMut(&[u8])) -> Result<(), DeviceError> {
         if let Some(frame) = self.stuck.take()
-            && !self.device.send(&frame)?
+            && !self.health.heed(self.device.send(&frame))?
         {
             self.stuck = Some(frame);
             return Ok(());
@@ -105,7 +141,8 @@ impl Wire {
             match delivery.to {
                 End::A => take(delivery.frame),
                 End::B => {
-                    if !self.device.send(delivery.frame)? {
+                    self.health.sent = true;
+                    if !self.health.heed(self.device.send(delivery.frame))? {
                         self.stuck = Some(delivery.frame.to_vec());
                         return Ok(());
                     }
@@ -117,7 +154,11 @@ impl Wire {
 
     /// Ends a turn: what was sent and waits in the device goes out.
     pub(super) fn flush(&mut self) -> Result<(), DeviceError> {
-        self.is_full = !self.device.flush()?;
+        self.is_full = !self.health.heed(self.device.flush())?;
+        let Health { fault, sent, lost } = &mut self.health;
+        if std::mem::take(sent) && !std::mem::take(lost) && !self.is_full {
+            *fault = None;
+        }
         Ok(())
     }
 
@@ -155,7 +196,7 @@ fn record(
     Ok(())
 }
 
-/// Errors that a back end may get over without stopping: the device is down for now.
+/// Errors that a back end may get over without stopping: the device is down for now, or without its address.
 pub(super) fn is_passing(error: &DeviceError) -> bool {
-    matches!(error, DeviceError::Net(error) if matches!(**error, NetError::Down { .. }))
+    matches!(error, DeviceError::Net(error) if matches!(**error, NetError::Down { .. } | NetError::AddressGone { .. }))
 }

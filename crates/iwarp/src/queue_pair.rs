@@ -28,6 +28,64 @@ use receive::Arrival;
 
 /// An iWARP queue pair, sans-IO.
 ///
+/// ```
+/// use std::sync::Arc;
+///
+/// use rdmalab_iwarp::{Identity, Negotiated, QueuePair, QueuePairConfig, Role, StreamSettings};
+/// use rdmalab_verbs::{
+///     Access, Capabilities, Context, HeapMemory, Memory, Operation, RemoteAddress, SendFlags, SendRequest,
+/// };
+/// use rdmalab_wire::{Qpn, RKey};
+///
+/// // Two ends, each with a context of its own; what joins them is two rows of bytes.
+/// let [mut near, mut far] = [Role::Initiator, Role::Responder].map(|role| {
+///     let mut context = Context::default();
+///     let domain = context.allocate_protection_domain().unwrap();
+///     let completions = context.create_completion_queue(16).unwrap();
+///     let config = QueuePairConfig::new(domain, completions, Capabilities { max_inline: 16, ..Default::default() });
+///     let identity = Identity { number: Qpn::new(1), accessor: 1 };
+///     let mut queue_pair = QueuePair::new(&mut context, identity, &config).unwrap();
+///     // What the start-up has settled.
+///     let negotiated = Negotiated {
+///         role,
+///         revision: 2,
+///         crc: true,
+///         send_markers: false,
+///         receive_markers: false,
+///         ird: 4,
+///         ord: 4,
+///         ready_to_receive: None,
+///     };
+///     queue_pair.establish(&context, &negotiated, &StreamSettings::new(1460)).unwrap();
+///     (context, domain, completions, queue_pair)
+/// });
+///
+/// let memory = Arc::new(HeapMemory::new(64));
+/// let access = Access::LOCAL_WRITE | Access::REMOTE_WRITE;
+/// let key = far.0.register(far.1, 0x1000, memory.clone(), access).unwrap();
+///
+/// let remote = RemoteAddress { address: 0x1010, key: RKey::new(key) };
+/// let write = SendRequest {
+///     id: 7,
+///     operation: Operation::RdmaWrite(remote),
+///     inline: Some(b"hello"),
+///     flags: SendFlags::SIGNALED,
+///     ..SendRequest::default()
+/// };
+/// near.3.post_send(&mut near.0, &write).unwrap();
+///
+/// let mut fpdu = vec![0; near.3.max_fpdu()];
+/// let length = near.3.poll_transmit(&mut near.0, &mut fpdu);
+/// for piece in fpdu[..length].chunks(10) {
+///     far.3.handle_bytes(&mut far.0, piece);
+/// }
+///
+/// let mut found = [0; 5];
+/// memory.read(0x10, &mut found).unwrap();
+/// assert_eq!(&found, b"hello");
+/// assert_eq!(near.0.poll_completion(near.2).unwrap().id, 7);
+/// ```
+///
 /// States: INIT from the start (receives may be posted), RTS by [`establish`](Self::establish), SQD while a
 /// [`disconnect`](Self::disconnect) goes on, ERR at the end. It never comes back from there.
 #[derive(Debug)]

@@ -213,7 +213,7 @@ fn an_interface_whose_queue_is_full_loses_frames_and_everything_arrives_in_the_e
     in_a_fresh_namespace(test, &NEEDS, || {
         let [one, other] = over_a_veth_pair();
         // Less than a connection may have under way.
-        run("tc qdisc add dev left root tbf rate 100mbit burst 5kb limit 100kb");
+        run("tc qdisc add dev left root tbf rate 20mbit burst 5kb limit 100kb");
         let data: Vec<u8> = (0..LENGTH).map(|n| (n / 253) as u8 ^ n as u8).collect();
         one.memory.write(0, &data).unwrap();
         works(&one, &other);

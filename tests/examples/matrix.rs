@@ -27,7 +27,7 @@ struct Options {
     #[arg(long)]
     list: bool,
 
-    /// Write the table here
+    /// Write the table here; rows of cells that are not played stay
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 }
@@ -49,6 +49,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let Some(mut venue) = Venue::open("matrix") else { return ExitCode::from(2) };
+    // There may be no page yet.
+    let before =
+        options.write.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
     let (count, started) = (chosen.len(), Instant::now());
     let (mut report, mut versions) = (Report::default(), None);
     // Faults come first, since most can be learnt there.
@@ -62,13 +65,20 @@ fn main() -> ExitCode {
                     Ok(packets) => report.packets += packets,
                     Err(fault) => {
                         println!("FAILED: {}: {fault}", group.setting);
-                        report.faults.push(fault);
+                        report.fail(&group, &fault);
                     }
                 }
             });
         }));
         if outcome.is_err() {
-            report.faults.push(format!("{}: the game could not go on, see above", group.setting));
+            report.fail(&group, "the game could not go on, see above");
+        }
+        // After each group, so that an interruption leaves what was done.
+        if let (Some(path), Some(versions)) = (&options.write, &versions)
+            && let Err(error) = std::fs::write(path, report.page(versions, &before))
+        {
+            eprintln!("{}: {error}", path.display());
+            return ExitCode::from(2);
         }
     }
     report.cells.sort_by_key(|played| chosen.iter().position(|cell| *cell == played.cell));
@@ -76,12 +86,6 @@ fn main() -> ExitCode {
         println!("FAILED: {}", played.cell);
     }
     println!("{report}; {:.0} s altogether", started.elapsed().as_secs_f64());
-    if let (Some(path), Some(versions)) = (&options.write, &versions)
-        && let Err(error) = std::fs::write(path, report.page(versions))
-    {
-        eprintln!("{}: {error}", path.display());
-        return ExitCode::from(2);
-    }
     if !report.is_fine() {
         venue.keep();
         return ExitCode::from(1);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::Command;
 
-use super::{Peer, Played};
+use super::{Cell, Fault, Group, Peer, Played, cells};
 use crate::Place;
 
 /// Of what all that was played.
@@ -20,8 +20,6 @@ pub struct Report {
     pub cells: Vec<Played>,
     /// RoCE packets in captures, whose checksums all are right.
     pub packets: u64,
-    /// What is wrong with captures.
-    pub faults: Vec<String>,
 }
 
 /// Debian packages whose versions count.
@@ -56,7 +54,7 @@ impl Versions {
 impl Report {
     /// Whether all went well.
     pub fn is_fine(&self) -> bool {
-        self.failed() == 0 && self.faults.is_empty()
+        self.failed() == 0
     }
 
     /// How many cells failed.
@@ -64,51 +62,84 @@ impl Report {
         self.cells.iter().filter(|played| played.failure.is_some()).count()
     }
 
-    /// The whole page.
-    pub fn page(&self, versions: &Versions) -> String {
+    /// All cells of a group have failed, since its capture is not sound, or something else is wrong with all of it.
+    pub fn fail(&mut self, group: &Group, why: &str) {
+        for cell in &group.cells {
+            match self.cells.iter_mut().find(|played| played.cell == *cell) {
+                Some(played) => _ = played.failure.get_or_insert_with(|| why.to_owned()),
+                None => self.cells.push(Played {
+                    cell: *cell,
+                    seconds: 0.0,
+                    again: Vec::new(),
+                    failure: Some(why.to_owned()),
+                }),
+            }
+        }
+    }
+
+    /// The whole page. Rows of cells that were not played are taken from `before`, an earlier page.
+    pub fn page(&self, versions: &Versions, before: &str) -> String {
+        let rows = |of: fn(Peer) -> bool| {
+            let all = cells().into_iter().filter(|cell| of(cell.peer));
+            all.filter_map(|cell| self.row(&cell, before)).collect::<Vec<_>>()
+        };
+        let (with_linux, among_ours) = (rows(|peer| peer == Peer::Linux), rows(|peer| peer != Peer::Linux));
+        let count = |result: &str| {
+            with_linux
+                .iter()
+                .chain(&among_ours)
+                .filter(|row| row.contains(&format!(" | {result} | ")))
+                .count()
+        };
         let mut page = String::from(HEAD);
         for (name, version) in &versions.parts {
             page += &format!("| {name} | {version} |\n");
         }
-        page += &format!("\n{self}.\n\n## With Linux\n");
-        page += &self.table(|peer| peer == Peer::Linux);
-        page += "\n## Among ourselves\n";
-        page += &self.table(|peer| peer != Peer::Linux);
+        page += &format!("\n{} cells passed, {} failed.\n\n## With Linux\n\n", count(PASSED), count(FAILED));
+        page += &table(&with_linux);
+        page += "\n## Among ourselves\n\n";
+        page += &table(&among_ours);
         for played in self.cells.iter().filter(|played| !played.again.is_empty()) {
             page += &format!("\nPlayed again, {}: {}.\n", played.cell, played.again.join("; "));
         }
         page
     }
 
-    fn table(&self, of: impl Fn(Peer) -> bool) -> String {
-        let mut table = String::from(
-            "\n| programs | the other side | addresses | link | result | played again | s |\n|---|---|---|---|---|---|---|\n",
-        );
-        for played in self.cells.iter().filter(|played| of(played.cell.peer)) {
-            let cell = &played.cell;
-            let mut link = Vec::new();
-            if cell.link_mtu != super::Cell::LINK_MTU {
-                link.push(format!("MTU {}", cell.link_mtu));
-            }
-            if cell.in_vlan {
-                link.push("VLAN".to_owned());
-            }
-            if cell.fault != super::Fault::None {
-                link.push(cell.fault.to_string());
-            }
-            let who = if cell.peer == Peer::Linux { cell.role.to_string() } else { cell.peer.to_string() };
-            let result = if played.failure.is_some() { "**failed**" } else { "passed" };
-            let again = if played.again.is_empty() { String::new() } else { played.again.len().to_string() };
-            table += &format!(
-                "| `{}` | {who} | {} | {} | {result} | {again} | {:.1} |\n",
-                cell.line(),
-                cell.family,
-                link.join(", "),
-                played.seconds
-            );
-        }
-        table
+    /// The row of a cell, or else that of an earlier page.
+    fn row(&self, cell: &Cell, before: &str) -> Option<String> {
+        let key = key(cell);
+        let Some(played) = self.cells.iter().find(|played| played.cell == *cell) else {
+            return before.lines().find(|line| line.starts_with(&key)).map(str::to_owned);
+        };
+        let result = if played.failure.is_some() { FAILED } else { PASSED };
+        let again = if played.again.is_empty() { String::new() } else { played.again.len().to_string() };
+        Some(format!("{key} {result} | {again} | {:.1} |", played.seconds))
     }
+}
+
+const PASSED: &str = "passed";
+const FAILED: &str = "**failed**";
+
+/// What a cell's row begins with.
+fn key(cell: &Cell) -> String {
+    let mut link = Vec::new();
+    if cell.link_mtu != Cell::LINK_MTU {
+        link.push(format!("MTU {}", cell.link_mtu));
+    }
+    if cell.in_vlan {
+        link.push("VLAN".to_owned());
+    }
+    if cell.fault != Fault::None {
+        link.push(cell.fault.to_string());
+    }
+    let who = if cell.peer == Peer::Linux { cell.role.to_string() } else { cell.peer.to_string() };
+    format!("| `{}` | {who} | {} | {} |", cell.line(), cell.family, link.join(", "))
+}
+
+fn table(rows: &[String]) -> String {
+    let head = "| programs | the other side | addresses | link | result | played again | s |\n\
+                |---|---|---|---|---|---|---|\n";
+    rows.iter().fold(head.to_owned(), |table, row| table + row + "\n")
 }
 
 impl fmt::Display for Report {
@@ -119,14 +150,10 @@ impl fmt::Display for Report {
         let (passed, all) = (self.cells.len() - self.failed(), self.cells.len());
         write!(
             f,
-            "{passed} of {all} cells passed, {again} games were played again, {:.0} s of games; {} RoCE packets were \
+            "{passed} of {all} cells passed, {again} games were played again, {seconds:.0} s of games; {} RoCE packets were \
              captured with every checksum right and none malformed",
-            seconds, self.packets
-        )?;
-        match self.faults.len() {
-            0 => Ok(()),
-            faults => write!(f, "; {faults} captures were not sound"),
-        }
+            self.packets
+        )
     }
 }
 
@@ -141,7 +168,7 @@ cargo run --release -p rdmalab-tests --example matrix -- --write docs/MATRIX.md
 ```
 
 as root, on a machine with what `./check.sh` installs. `--list` shows the cells, `--only WORDS` plays those with these words,
-`--daily` those that the ordinary live tests play.
+`--daily` those that the ordinary live tests play; the table keeps the rows of the others.
 
 * A cell passes if both programs end content, and the data is right where a program compares it: `ibv_*_pingpong`, `rping` and
   the conversations by verbs (`verbs`, where both ends compare every byte of their memory); of perftest both sides must have
@@ -159,3 +186,27 @@ as root, on a machine with what `./check.sh` installs. `--list` shows the cells,
 | what | version |
 |---|---|
 ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_keeps_the_rows_of_what_was_not_played() {
+        let versions = Versions { parts: vec![("rdmalab".to_owned(), "1".to_owned())] };
+        let all = cells();
+        let played = |cell: &Cell, failure: Option<&str>| Played {
+            cell: *cell,
+            seconds: 1.0,
+            again: Vec::new(),
+            failure: failure.map(str::to_owned),
+        };
+        let report = |cells: Vec<Played>| Report { cells, packets: 1 }.page(&versions, "");
+        let first = report(vec![played(&all[0], Some("why")), played(&all[1], None)]);
+        assert!(first.contains("\n1 cells passed, 1 failed.\n"), "{first}");
+        let second = Report { cells: vec![played(&all[0], None)], packets: 1 };
+        let second = second.page(&versions, &first);
+        assert!(second.contains("\n2 cells passed, 0 failed.\n"), "{second}");
+        assert_eq!(second.matches("| passed | ").count(), 2, "{second}");
+    }
+}

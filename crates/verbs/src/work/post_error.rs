@@ -129,10 +129,10 @@ impl core::fmt::Display for PostError {
                 f.write_str("the queue pair takes its receives from a shared receive queue; post them there")
             }
             Self::NotOverIwarp { operation } => {
-                write!(f, "this iWARP connection cannot do {operation}; a peer over RoCE can")
+                write!(f, "iWARP has no {operation}, or the peer of this connection does not know it; use SEND, WRITE or READ")
             }
             Self::OnlyOverIwarp { operation } => {
-                write!(f, "RoCE cannot do {operation}; a peer over iWARP can")
+                write!(f, "RoCE has no {operation}; a connection over iWARP does")
             }
         }
     }

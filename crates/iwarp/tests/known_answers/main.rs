@@ -8,7 +8,7 @@
 //!
 //! | siw | here | why |
 //! |---|---|---|
-//! | its FPDUs leave the last four bytes of a TCP segment unused | the segment size is set four bytes lower here | RFC 5044 §5.1 lets an FPDU be as long as the segment |
+//! | its longest FPDU is a multiple of eight bytes: 4144 of a TCP segment of 4148 | the segment size is set to 4144 here | RFC 5044 §5.1 lets an FPDU be as long as the segment |
 //! | some padding is not zero | all is | RFC 5044 §4 |
 //! | as responder it sends as soon as it has accepted | not before the initiator's first FPDU has come | RFC 5044 §7.1.2 |
 

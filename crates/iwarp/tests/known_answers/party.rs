@@ -26,8 +26,8 @@ const MESSAGE: usize = 1 << 16;
 /// More bytes than either side sends in any capture.
 const OUTGOING: usize = 1 << 21;
 
-/// Bytes of a TCP segment that siw makes use of, in all captures. The MTU is 4200, and headers with a time stamp leave 4148:
-/// siw leaves four of them unused.
+/// Bytes of a TCP segment that siw makes use of, in all captures. The MTU is 4200, and headers with a time stamp leave 4148, of
+/// which siw takes a multiple of eight.
 const SEGMENT: usize = 4144;
 
 /// A region that the peer reaches, or that the side's own READs fill.

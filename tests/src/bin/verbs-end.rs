@@ -115,8 +115,12 @@ fn run(options: &Options) -> Result<Counts, String> {
         psn: options.psn,
     };
     let begins = || println!("both ends are ready");
-    converse(&device, options.peer, &wish, Duration::from_secs(options.limit), begins)?;
+    let outcome = converse(&device, options.peer, &wish, Duration::from_secs(options.limit), begins);
     let done = device.rule_counts();
-    device.close().map_err(|error| error.to_string())?;
-    Ok(done)
+    match (outcome, device.close().map_err(|error| error.to_string())) {
+        (Ok(()), Ok(())) => Ok(done),
+        (Err(fault), Ok(())) | (Ok(()), Err(fault)) => Err(fault),
+        // Whatever went wrong, that the device is gone is why.
+        (Err(fault), Err(why)) => Err(format!("{why}: {fault}")),
+    }
 }

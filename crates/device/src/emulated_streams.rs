@@ -1,8 +1,9 @@
 //! The byte streams of a port's iWARP over the TCP of an emulated host. Sans-IO.
 //!
-//! Each FPDU begins a segment, and has one of its own: the next is handed over only when segments have carried all before it.
-//! For that the peer is taken to accept segments as long as ours; where it takes shorter ones only, FPDUs are spread over
-//! several. What is sent again may be cut in any way (RFC 5044 §5 allows both).
+//! Each FPDU begins a segment, and has one of its own: the next is handed over only when segments have carried all before it
+//! and the peer has room for a whole one. For that the peer is taken to accept segments as long as ours; where it takes
+//! shorter ones only, or never has room for one, FPDUs are spread over several. What is sent again may be cut in any way (RFC
+//! 5044 §5 allows both).
 //!
 //! The host tells nothing by itself, so its streams, of which there are at most
 //! [`STREAMS_MAX`](rdmalab_host::STREAMS_MAX), are looked at each time.
@@ -27,6 +28,7 @@ const ANY_PORT: core::ops::RangeInclusive<u16> = 49152..=65535;
 
 struct Stream {
     host: HostStream,
+    segment_size: usize,
     /// The host has not connected it yet.
     is_connecting: bool,
     /// The peer's end was passed on.
@@ -68,15 +70,13 @@ impl EmulatedStreams {
         for _ in 0..port.iwarp.ready_count() {
             let Some(id) = port.iwarp.next_ready() else { break };
             let Some(stream) = self.streams.get_mut(&id) else { continue };
-            let is_whole = host.unsent(stream.host) == 0;
-            let bytes = if is_whole { port.iwarp.output(&mut port.context, id) } else { &[] };
-            // A start-up frame or an FPDU is shorter than the host's buffer.
-            if is_whole && bytes.is_empty() {
-                continue;
-            }
-            if bytes.is_empty() || host.writable(stream.host) < bytes.len() {
+            if !host.takes_segment(stream.host, stream.segment_size) {
                 stream.waits = true;
                 port.iwarp.block(id);
+                continue;
+            }
+            let bytes = port.iwarp.output(&mut port.context, id);
+            if bytes.is_empty() {
                 continue;
             }
             match host.write(stream.host, bytes) {
@@ -102,8 +102,8 @@ impl EmulatedStreams {
                 Command::StopListening(listener) => self.stop_listening(host, listener),
                 Command::Connect { stream, peer, .. } => match host.connect(peer) {
                     Ok(begun) => {
-                        let new = Stream { host: begun, is_connecting: true, has_ended: false, waits: false };
-                        self.streams.insert(stream, new);
+                        let segment_size = host.segment_size(peer.ip());
+                        self.streams.insert(stream, Stream::new(begun, segment_size, true));
                     }
                     Err(error) => {
                         let loss = match error {
@@ -180,10 +180,9 @@ impl EmulatedStreams {
                 let id = ends.and_then(|(local, peer)| port.iwarp.accepted(local, peer));
                 match (id, ends) {
                     (Some(id), Some((_, peer))) => {
-                        port.iwarp.set_segments(id, host.segment_size(peer.ip()), true);
-                        let new =
-                            Stream { host: accepted, is_connecting: false, has_ended: false, waits: false };
-                        self.streams.insert(id, new);
+                        let segment_size = host.segment_size(peer.ip());
+                        port.iwarp.set_segments(id, segment_size, true);
+                        self.streams.insert(id, Stream::new(accepted, segment_size, false));
                     }
                     _ => drop(host.abort(accepted)),
                 }
@@ -201,8 +200,8 @@ impl EmulatedStreams {
                     Some(StreamState::Connecting) => continue,
                     Some(StreamState::Open | StreamState::PeerFinished) => {
                         stream.is_connecting = false;
-                        let Some((local, peer)) = host.stream_ends(stream.host) else { continue };
-                        iwarp.connected(*id, local, host.segment_size(peer.ip()), true);
+                        let Some((local, _)) = host.stream_ends(stream.host) else { continue };
+                        iwarp.connected(*id, local, stream.segment_size, true);
                     }
                     state => {
                         stream.has_ended = true;
@@ -226,11 +225,17 @@ impl EmulatedStreams {
                     }
                 }
             }
-            if stream.waits && host.unsent(stream.host) == 0 {
+            if stream.waits && host.takes_segment(stream.host, stream.segment_size) {
                 stream.waits = false;
                 iwarp.unblocked(*id);
             }
         }
+    }
+}
+
+impl Stream {
+    fn new(host: HostStream, segment_size: usize, is_connecting: bool) -> Self {
+        Self { host, segment_size, is_connecting, has_ended: false, waits: false }
     }
 }
 

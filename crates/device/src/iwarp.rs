@@ -305,3 +305,6 @@ impl Stream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,7 @@
 //! a connecting stream is dropped.
 
 pub(crate) mod incoming;
+mod progress;
 pub(crate) mod segment;
 pub(crate) mod stream;
 
@@ -22,17 +23,21 @@ use smoltcp::time::Duration;
 
 use crate::addresses::{Addresses, NextHop};
 use crate::stack::Stack;
-use segment::Outgoing;
+use progress::Progress;
+use segment::{Outgoing, Segment};
 use stream::{CloseReason, ConnectError, ListenError, ListenerId, StreamId};
 
 /// TCP connections a host can have at a time, those being set up and wound up included.
 pub const STREAMS_MAX: usize = 64;
 /// Ports a host can listen on at a time.
 pub const LISTENERS_MAX: usize = 64;
-/// Bytes that each direction of a stream can buffer. No more than an unscaled window can say: with larger ones smoltcp
+/// Bytes that a stream can buffer of what comes in. No more than an unscaled window can say: with larger ones smoltcp
 /// 0.14 scales the window of its own SYN-ACK in its books, takes in data beyond its buffer before the handshake ends,
 /// and panics.
-const BUFFER: usize = 65_535;
+const RECEIVE_BUFFER: usize = 65_535;
+/// Bytes that a stream can buffer of what goes out. The buffer is a ring, at whose end a segment is cut short, unless all before
+/// has been confirmed ([`takes_segment`](Tcp::takes_segment)): it is longer than a window, so that this is seldom.
+const SEND_BUFFER: usize = 262_144;
 
 const SECOND: u64 = 1_000_000_000;
 /// How long a closed stream may take to finish before it is reset.
@@ -72,34 +77,6 @@ struct Stream {
     until: Option<u64>,
     /// How far its segments have come.
     progress: Progress,
-}
-
-/// How much of a stream segments have carried. Counts wrap as sequence numbers do.
-#[derive(Clone, Copy, Debug, Default)]
-struct Progress {
-    /// Bytes that the application has written.
-    written: u32,
-    /// The sequence number of the first of them, once our SYN is out.
-    first: Option<u32>,
-    /// Bytes that segments have carried, the first time.
-    carried: u32,
-}
-
-impl Progress {
-    fn segment(&mut self, segment: &Outgoing) {
-        let first = if segment.is_syn { segment.sequence.wrapping_add(1) } else { segment.sequence };
-        let first = *self.first.get_or_insert(first);
-        let end = segment.sequence.wrapping_add(segment.length).wrapping_sub(first);
-        // What is sent again, and the byte that asks for a sign of life, lies behind.
-        if end.wrapping_sub(self.carried).cast_signed() > 0 {
-            self.carried = end;
-        }
-    }
-
-    fn unsent(&self) -> usize {
-        // Our FIN counts, too.
-        usize::try_from(self.written.wrapping_sub(self.carried).cast_signed()).unwrap_or(0)
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -265,6 +242,17 @@ impl Tcp {
         }
     }
 
+    /// A segment that came in, before the stack sees it.
+    fn note_incoming(&mut self, stack: &Stack, segment: &Segment) {
+        let found = self.streams.values_mut().find(|stream| {
+            let socket = stack.sockets.get::<Socket<'_>>(stream.handle);
+            segment.is_for(socket)
+        });
+        if let Some(stream) = found {
+            stream.progress.confirm(segment);
+        }
+    }
+
     /// A neighbour does not answer: connections that are being opened through it end.
     pub(crate) fn neighbour_failed(&mut self, stack: &mut Stack, addresses: &Addresses, neighbour: IpAddr) {
         for stream in self.streams.values_mut() {
@@ -385,8 +373,8 @@ fn socket<'s>(stack: &'s mut Stack, stream: &Stream) -> &'s mut Socket<'static> 
 }
 
 fn new_socket() -> Socket<'static> {
-    let buffer = || SocketBuffer::new(vec![0; BUFFER]);
-    let mut socket = Socket::new(buffer(), buffer());
+    let buffer = |length| SocketBuffer::new(vec![0; length]);
+    let mut socket = Socket::new(buffer(RECEIVE_BUFFER), buffer(SEND_BUFFER));
     socket.set_nagle_enabled(false);
     // smoltcp ends even an idle connection after the timeout, unless keep-alives draw signs of life from the peer.
     socket.set_timeout(Some(TIMEOUT));

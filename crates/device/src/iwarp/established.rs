@@ -62,11 +62,16 @@ impl IwarpTable {
 
     /// The stream whose turn it is to send.
     pub(crate) fn next_ready(&mut self) -> Option<StreamId> {
-        let id = self.ready.pop_front()?;
-        if let Some(stream) = self.streams.get_mut(id.0) {
-            stream.is_ready = false;
+        while let Some(id) = self.ready.pop_front() {
+            if let Some(stream) = self.streams.get_mut(id.0) {
+                stream.is_ready = false;
+                // It may have found no room since.
+                if !stream.is_blocked {
+                    return Some(id);
+                }
+            }
         }
-        Some(id)
+        None
     }
 
     /// What a stream has to send now. Of an aligned stream that is one FPDU at most, or what TCP left of it. Afterwards say how
@@ -74,7 +79,7 @@ impl IwarpTable {
     pub(crate) fn output(&mut self, context: &mut Context, id: StreamId) -> &[u8] {
         if self.streams.get(id.0).is_some_and(|stream| stream.output.is_empty()) {
             self.fill(context, id);
-            self.heed(context, id);
+            self.hear(context, id);
             self.progress(id);
         }
         self.streams.get(id.0).map_or(&[], |stream| stream.output.bytes())
@@ -167,8 +172,13 @@ impl IwarpTable {
         }
     }
 
-    /// Does what follows from what the queue pair of a stream tells.
+    /// Does what follows from what the queue pair of a stream tells, and lets the stream send if it has something.
     pub(super) fn heed(&mut self, context: &mut Context, id: StreamId) {
+        self.hear(context, id);
+        self.make_ready_if_due(id);
+    }
+
+    fn hear(&mut self, context: &mut Context, id: StreamId) {
         let Some(number) = self.established(id) else { return };
         while let Some(event) = self.held(number).and_then(|held| held.queue_pair.poll_event()) {
             match event {
@@ -180,7 +190,6 @@ impl IwarpTable {
                 Event::Fatal => self.event(TransportEvent::Fatal(number)),
             }
         }
-        self.make_ready_if_due(id);
     }
 
     fn terminated(&mut self, number: Qpn, by: TerminatedBy, error: TerminateError) {

@@ -53,10 +53,11 @@ impl Host {
         self.tcp.room(&self.stack, id).map_or(0, |(_, writable)| writable)
     }
 
-    /// Bytes that were written and that no segment has carried yet. While there are none, what is written next begins a
-    /// segment of its own.
-    pub fn unsent(&self, id: StreamId) -> usize {
-        self.tcp.unsent(id).unwrap_or(0)
+    /// Whether so many bytes, no more than [`segment_size`](Self::segment_size), would go out as a segment of their own, and
+    /// at once: segments have carried all that was written before, and the peer has room. If it has not even with nothing
+    /// under way, they go out in pieces.
+    pub fn takes_segment(&self, id: StreamId, length: usize) -> bool {
+        self.tcp.takes_segment(&self.stack, id, length)
     }
 
     /// Bytes of payload that one of our segments to `peer` carries at most, as long as the peer takes segments as long as
@@ -71,7 +72,7 @@ impl Host {
     }
 
     /// Hands bytes over to be sent and returns how many there was room for: none while connecting, and none while
-    /// 65,535 wait for the peer.
+    /// 262,144 wait for the peer.
     pub fn write(&mut self, id: StreamId, data: &[u8]) -> Result<usize, StreamError> {
         self.tcp.write(&mut self.stack, id, data)
     }

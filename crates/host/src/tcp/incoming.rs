@@ -28,6 +28,7 @@ pub(crate) enum Verdict {
 impl Tcp {
     /// Before a segment goes to the stack: gives a SYN its socket, and says what to do with the segment.
     pub(crate) fn before_segment(&mut self, stack: &mut Stack, segment: &Segment) -> Verdict {
+        self.note_incoming(stack, segment);
         if !segment.opens && !segment.no_window {
             return Verdict::Pass;
         }

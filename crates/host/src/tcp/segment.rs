@@ -17,8 +17,8 @@ const ACK: u8 = 0x10;
 /// What has to be known of a segment of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outgoing {
-    source: SocketAddr,
-    destination: SocketAddr,
+    pub(crate) source: SocketAddr,
+    pub(crate) destination: SocketAddr,
     pub(crate) is_syn: bool,
     pub(crate) sequence: u32,
     /// Bytes that it carries.
@@ -56,6 +56,42 @@ impl Outgoing {
     }
 }
 
+/// The window scale option (RFC 7323 §2.2).
+fn window_shift(options: &[u8]) -> Option<u8> {
+    let mut rest = options;
+    loop {
+        rest = match *rest {
+            [1, ref behind @ ..] => behind,
+            [3, 3, shift, ..] => return Some(shift),
+            [0, ..] | [] | [_] => return None,
+            [_, length, ..] => rest.get(usize::from(length.max(2))..)?,
+        };
+    }
+}
+
+#[cfg(test)]
+impl Outgoing {
+    pub(super) const NONE: Self =
+        Self { source: NOBODY, destination: NOBODY, is_syn: false, sequence: 0, length: 0 };
+}
+
+#[cfg(test)]
+impl Segment {
+    pub(super) const NONE: Self = Self {
+        source: NOBODY,
+        destination: NOBODY,
+        opens: false,
+        no_window: false,
+        is_syn: false,
+        shift: None,
+        confirmed: None,
+        window: 0,
+    };
+}
+
+#[cfg(test)]
+const NOBODY: SocketAddr = SocketAddr::new(IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED), 0);
+
 fn same(end: Option<smoltcp::wire::IpEndpoint>, address: SocketAddr) -> bool {
     end.is_some_and(|end| IpAddr::from(end.addr) == address.ip() && end.port == address.port())
 }
@@ -69,19 +105,34 @@ pub(crate) struct Segment {
     pub(crate) opens: bool,
     /// The window is closed.
     pub(crate) no_window: bool,
+    /// SYN, with ACK or without.
+    pub(crate) is_syn: bool,
+    /// Of a SYN: how far later windows are shifted, if the peer does that.
+    pub(crate) shift: Option<u8>,
+    /// The sequence number behind what it confirms.
+    pub(crate) confirmed: Option<u32>,
+    /// As it stands in the segment.
+    pub(crate) window: u16,
 }
 
 impl Segment {
     /// `packet` from the IP header on, its TCP header at `tcp_at`. `None` if it is too short; checksums are the stack's.
     pub(crate) fn parse(packet: &[u8], from: Sender, tcp_at: usize) -> Option<Self> {
         let (_, destination) = send::destination(packet)?;
-        let [s0, s1, d0, d1, _, _, _, _, _, _, _, _, _, flags, w0, w1, _, _] =
-            *packet.get(tcp_at..)?.first_chunk()?;
+        let segment = packet.get(tcp_at..)?;
+        let [s0, s1, d0, d1, _, _, _, _, a0, a1, a2, a3, offset, flags, w0, w1, _, _] =
+            *segment.first_chunk()?;
+        let is_syn = flags & SYN != 0;
+        let options = segment.get(20..usize::from(offset >> 4) * 4).unwrap_or_default();
         Some(Self {
             source: SocketAddr::new(from.address, u16::from_be_bytes([s0, s1])),
             destination: SocketAddr::new(destination, u16::from_be_bytes([d0, d1])),
             opens: flags & (SYN | ACK | RST | FIN) == SYN,
             no_window: [w0, w1] == [0, 0],
+            is_syn,
+            shift: if is_syn { window_shift(options) } else { None },
+            confirmed: (flags & ACK != 0).then_some(u32::from_be_bytes([a0, a1, a2, a3])),
+            window: u16::from_be_bytes([w0, w1]),
         })
     }
 

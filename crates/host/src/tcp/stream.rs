@@ -180,9 +180,14 @@ impl Tcp {
         Some((stream.leftover.len() + socket.recv_queue(), writable))
     }
 
-    /// Bytes that were written and that no segment has carried.
-    pub(crate) fn unsent(&self, id: StreamId) -> Option<usize> {
-        self.peek(id).map(|stream| stream.progress.unsent())
+    /// Whether so many bytes would go out as one segment at once.
+    pub(crate) fn takes_segment(&self, stack: &Stack, id: StreamId, length: usize) -> bool {
+        let Some(Stream { progress, .. }) = self.peek(id) else { return false };
+        let is_writable = self.room(stack, id).is_some_and(|(_, writable)| writable >= length);
+        // A peer that never has so much room gets it in pieces.
+        let has_room =
+            progress.unconfirmed() == 0 || progress.room() >= length && progress.is_straight(length);
+        is_writable && progress.unsent() == 0 && has_room
     }
 
     pub(crate) fn read(
@@ -231,9 +236,10 @@ impl Tcp {
             State::Established | State::CloseWait => {}
             _ => return Err(StreamError::ShutDown),
         }
+        let was_empty = socket.send_queue() == 0;
         let written = socket.send_slice(data).map_err(|_| StreamError::ShutDown)?;
         if let Some(stream) = self.application(id) {
-            stream.progress.written = stream.progress.written.wrapping_add(written as u32);
+            stream.progress.write(written, was_empty);
         }
         self.due = Some(0);
         Ok(written)

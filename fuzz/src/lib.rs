@@ -5,6 +5,8 @@
 pub mod capture;
 pub mod cm;
 pub mod craft_spec;
+pub mod iwarp_start_up;
+pub mod iwarp_stream;
 pub mod packet;
 pub mod pair;
 pub mod queue_pair;

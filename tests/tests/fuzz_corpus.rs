@@ -49,6 +49,16 @@ fn streams_of_the_corpus_are_no_find() {
 }
 
 #[test]
+fn start_ups_of_the_corpus_are_no_find() {
+    replay("iwarp_start_up", fuzz::iwarp_start_up::run);
+}
+
+#[test]
+fn what_an_iwarp_stream_of_the_corpus_bears_is_no_find() {
+    replay("iwarp_stream", fuzz::iwarp_stream::run);
+}
+
+#[test]
 fn descriptions_of_the_corpus_are_no_find() {
     replay("craft_spec", fuzz::craft_spec::run);
 }

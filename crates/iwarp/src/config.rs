@@ -99,8 +99,8 @@ pub struct StreamSettings {
     pub segment_size: usize,
     /// The operations of RFC 7306 may be used: atomics and immediate data. Without, they are refused in both directions.
     pub rfc7306: bool,
-    /// The control bytes of the peer's Terminate may come with the bits of each byte in the opposite order, as Linux siw is
-    /// suspected to send them. Ours never do.
+    /// The peer's Terminate may come with the halves of its first byte and the bits of its third in the opposite order, as
+    /// Linux siw sends them. Ours never does.
     pub swapped_terminates: bool,
 }
 

@@ -59,8 +59,8 @@ pub(crate) fn blame_read(msn: u32, request: &[u8; ReadRequest::LENGTH]) -> Blame
     Blamed { length: segment.encoded_length() as u16, header: segment.header(), body: request }
 }
 
-/// The peer's Terminate message. `swapped` says that its control bytes may have the bits of each in the opposite order, as
-/// Linux siw is suspected to send them: it is taken so where it makes no sense as it is.
+/// The peer's Terminate message. `swapped` says that the halves of its first byte and the bits of its third may be in the
+/// opposite order, as Linux siw sends them: it is taken so if that makes sense, and no bit stands where the RFC has it.
 pub(crate) fn understand<T>(body: &[u8], swapped: bool, with: impl FnOnce(&Terminate<'_>) -> T) -> Option<T> {
     let mut turned = [0; MAX_BODY];
     let body = body.get(..body.len().min(MAX_BODY))?;
@@ -86,10 +86,10 @@ pub(crate) fn understand<T>(body: &[u8], swapped: bool, with: impl FnOnce(&Termi
 
 fn is_swapped(kind: u8, code: u8, bits: u8) -> bool {
     let error = |kind: u8| TerminateError { layer: kind >> 4, error_type: kind & 0x0f, code };
-    let is_known = error(kind).name().is_some();
     let would_be_known = error(kind.rotate_left(4)).name().is_some();
-    // The low bits are reserved, so that those of the headers stand out in the opposite order.
-    (bits & 0x1f != 0 || !is_known) && would_be_known
+    // Those of the headers tell the order. Without any, it is siw's: what reads as RFC 6581's errors of the start-up, which
+    // siw does not know, are its errors of RDMAP.
+    bits & 0xe0 == 0 && would_be_known
 }
 
 #[cfg(test)]
@@ -119,6 +119,10 @@ mod tests {
             Some(TerminateError::MPA_CRC),
             "nothing but the error tells"
         );
+        assert_eq!(error(&[0x20, 6, 0, 0], true), Some(TerminateError::RDMAP_UNEXPECTED_OPCODE));
+        assert_eq!(error(&[0x20, 6, 0, 0], false), Some(TerminateError::MPA_INSUFFICIENT_IRD));
+        assert_eq!(error(&[0x01, 0, 0, 0], true), Some(TerminateError::DDP_LOCAL_CATASTROPHIC));
+        assert_eq!(error(&[0x01, 0, 0x80, 0], true), Some(TerminateError::RDMAP_INVALID_STAG));
     }
 
     #[test]

@@ -66,7 +66,8 @@ pub fn messages(probe: &mut Probe) -> Result<(), String> {
 
 /// Something else than was agreed on.
 pub fn other_messages(probe: &mut Probe) -> Result<(), String> {
-    let cases: [(&str, &str, fn(&Probe) -> Fpdu); 6] = [
+    type Make = fn(&Probe) -> Fpdu;
+    let cases: [(&str, &str, Make); 6] = [
         ("write", "a SEND", |_| send(1, b"8 bytes!")),
         ("write", "an empty FPDU", |_| empty()),
         ("write", "a READ of no bytes", |_| read(1, 0, 0, 0)),

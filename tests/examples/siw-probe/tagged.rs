@@ -88,10 +88,11 @@ pub fn rights(probe: &mut Probe) -> Result<(), String> {
 }
 
 pub fn crc(probe: &mut Probe) -> Result<(), String> {
+    type Change = fn(Fpdu) -> Fpdu;
     for crc in [false, true] {
         let name = if crc { "with" } else { "without" };
         let wish = Wish { crc, ..Wish::default() };
-        let cases: [(&str, fn(Fpdu) -> Fpdu); 3] = [
+        let cases: [(&str, Change); 3] = [
             ("what was agreed on", |fpdu| fpdu),
             ("the right CRC", Fpdu::right_crc),
             ("a wrong CRC", Fpdu::wrong_crc),

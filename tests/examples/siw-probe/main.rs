@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod bystander;
 mod endings;
 mod fpdus;
 #[path = "../rxe-probe/peer.rs"]

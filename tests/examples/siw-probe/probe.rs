@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use rdmalab_wire::iwarp::{Enhanced, MpaFrame, MpaKind};
 use serde_json::{Value, json};
 
-use crate::fpdus::{Fpdu, read};
+use crate::bystander::Bystander;
+use crate::fpdus::Fpdu;
 use crate::peer::Peer;
 use crate::record::Record;
 use crate::stream::{Heard, Kind, Stream, hex};
@@ -19,7 +20,7 @@ const SOON: Duration = Duration::from_millis(1000);
 /// How long what comes behind it may take.
 const SOON_AFTER: Duration = Duration::from_millis(250);
 /// For what has to come.
-const LONG: Duration = Duration::from_secs(20);
+pub const LONG: Duration = Duration::from_secs(20);
 
 pub const LOCAL_WRITE: u32 = 1;
 pub const REMOTE_WRITE: u32 = 2;
@@ -47,15 +48,6 @@ impl Default for Wish {
         let access = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ;
         Self { ird: 4, ord: 4, private: &[], access, receives: &[64, 64, 64], crc: false }
     }
-}
-
-/// Another connection, which must not be troubled by whatever happens to the one under question.
-struct Bystander {
-    stream: Stream,
-    va: u64,
-    key: u32,
-    reads: u32,
-    _peer: Peer,
 }
 
 pub struct Probe {
@@ -365,39 +357,15 @@ impl Probe {
     }
 }
 
-fn order(name: &str, wish: Wish) -> Value {
+/// To make an end of a connection, as wished.
+pub fn order(name: &str, wish: Wish) -> Value {
     let Wish { ird, ord, private, access, receives, .. } = wish;
     json!({"do": name, "ird": ird, "ord": ord, "private": hex(private), "access": access,
         "receives": receives})
 }
 
-fn region(answer: &Value) -> Result<(u64, u32), String> {
+/// Address and key of the region that an end has.
+pub fn region(answer: &Value) -> Result<(u64, u32), String> {
     let number = |name: &str| answer[name].as_u64().ok_or_else(|| format!("no {name} in {answer}"));
     Ok((number("va")?, number("key")? as u32))
-}
-
-impl Bystander {
-    fn open(mut peer: Peer) -> Result<Self, String> {
-        let to = SocketAddr::from((GUEST, RDMA[1]));
-        let tcp = TcpStream::connect_timeout(&to, LONG).map_err(|error| error.to_string())?;
-        let mut stream = Stream::new(tcp)?;
-        stream.send(&encode(&request())?);
-        peer.order(&json!({"do": "event", "seconds": 20}))?;
-        let (va, key) = region(&peer.order(&order("accept", Wish::default()))?)?;
-        let heard = stream.hear(Instant::now() + LONG)?.ok_or("the other connection gets no reply")?;
-        match heard.kind {
-            Kind::Frame { reject: false, .. } => Ok(Self { stream, va, key, reads: 0, _peer: peer }),
-            _ => Err(format!("the other connection: {}", heard.line)),
-        }
-    }
-
-    fn read(&mut self) -> Result<(), String> {
-        self.reads += 1;
-        let fpdu = read(self.reads, self.key, self.va, 8);
-        let bytes = self.stream.encode(&fpdu);
-        self.stream.send(&bytes);
-        let heard = self.stream.hear(Instant::now() + LONG)?.ok_or("no answer")?;
-        // The first bytes of the region's pattern.
-        if heard.line.ends_with("00070e151c232a31") { Ok(()) } else { Err(heard.line) }
-    }
 }

@@ -13,8 +13,8 @@
 //! | 6 | 112 or 144 | if D: its DDP header |
 //! | | 224 or 416 | if R: its RDMAP header, that of a Read Request or of an Atomic Request |
 //!
-//! Linux siw is suspected to lay out the first four bytes by its machine's bit order: `21 05 03 00` where the
-//! RFC has `12 05 c0 00`. Nothing here sends or guesses that; such a message decodes to an unknown error
+//! Linux siw lays out the first four bytes by its machine's bit order: `21 05 03 00` where the RFC has
+//! `12 05 c0 00` (`docs/SIW.md`). Nothing here sends or guesses that; such a message decodes to an unknown error
 //! without headers, and who knows the peer can tell.
 
 use super::atomic::AtomicRequest;

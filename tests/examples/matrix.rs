@@ -1,6 +1,6 @@
 //! Plays the matrix: every program of the field with us, in both roles. Needs root, and what `check.sh` installs.
 //!
-//! `cargo run --release -p rdmalab-tests --example matrix -- [--only WORDS] [--daily] [--list] [--write FILE]`
+//! `cargo run --release -p rdmalab-tests --example matrix -- [--only WORDS] [--daily] [--list] [--write FILE [--missing]]`
 //!
 //! A cell that fails says why, its captures and logs stay, and the others are played all the same. Exit code 1 if one failed.
 
@@ -23,6 +23,10 @@ struct Options {
     #[arg(long)]
     daily: bool,
 
+    /// Only what has not passed according to the table that is there
+    #[arg(long, requires = "write")]
+    missing: bool,
+
     /// Show the cells, and play none
     #[arg(long)]
     list: bool,
@@ -34,9 +38,14 @@ struct Options {
 
 fn main() -> ExitCode {
     let options = Options::parse();
+    // There may be no page yet.
+    let before =
+        options.write.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
     let wanted = |cell: &Cell| {
         let line = cell.to_string();
-        (!options.daily || cell.daily) && options.only.iter().all(|words| line.contains(words.as_str()))
+        (!options.daily || cell.daily)
+            && (!options.missing || !Report::has_passed(&before, cell))
+            && options.only.iter().all(|words| line.contains(words.as_str()))
     };
     let chosen: Vec<Cell> = cells().into_iter().filter(wanted).collect();
     if options.list {
@@ -49,9 +58,6 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let Some(mut venue) = Venue::open("matrix") else { return ExitCode::from(2) };
-    // There may be no page yet.
-    let before =
-        options.write.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
     let (count, started) = (chosen.len(), Instant::now());
     let (mut report, mut versions) = (Report::default(), None);
     // Faults come first, since most can be learnt there.

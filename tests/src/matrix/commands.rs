@@ -11,9 +11,6 @@ const GIDS: [(Family, u32); 2] = [(Family::V4, Guest::GID), (Family::V6, 2)];
 /// For how many seconds one of ours lets its peer be silent.
 const PATIENCE: u32 = 30;
 
-/// Bytes of a link's MTU that rxe and we leave to headers.
-const HEADERS: u16 = 80;
-
 /// In which VLAN cells are played that are played in one.
 const VLAN: u16 = 7;
 
@@ -122,16 +119,6 @@ impl Cell {
         }
     }
 
-    /// Where the link's MTU is too small for our host, which wants to be one that IPv6 is possible for, it is told the path MTU
-    /// that comes about on a link that has the MTU on both sides.
-    fn path_mtu(&self) -> String {
-        let smaller = [512, 256].into_iter().find(|mtu| mtu + HEADERS <= self.link_mtu);
-        match smaller {
-            Some(mtu) if self.link_mtu < Place::LEAST_MTU => format!("-m {mtu}"),
-            _ => String::new(),
-        }
-    }
-
     /// The link of one of our programs, and what happens to packets there.
     fn link(&self, at: At) -> String {
         let (tap, end, v4, v6) = match at {
@@ -173,9 +160,9 @@ impl Cell {
                 )
             }
             Program::Perf(word, _) => {
-                let (timeout, mtu) = (self.timeout(), self.path_mtu());
+                let timeout = self.timeout();
                 format!(
-                    "perf {word} {link} {options} {mtu} -p {port} -x {gid} -u {timeout} --wait {PATIENCE} --seed {port} {called}"
+                    "perf {word} {link} {options} -p {port} -x {gid} -u {timeout} --wait {PATIENCE} --seed {port} {called}"
                 )
             }
             Program::Rping => match server {

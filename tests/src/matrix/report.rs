@@ -52,6 +52,12 @@ impl Versions {
 }
 
 impl Report {
+    /// Whether a cell has passed according to a page.
+    pub fn has_passed(page: &str, cell: &Cell) -> bool {
+        let row = format!("{} {PASSED} |", key(cell));
+        page.lines().any(|line| line.starts_with(&row))
+    }
+
     /// Whether all went well.
     pub fn is_fine(&self) -> bool {
         self.failed() == 0
@@ -168,7 +174,8 @@ cargo run --release -p rdmalab-tests --example matrix -- --write docs/MATRIX.md
 ```
 
 as root, on a machine with what `./check.sh` installs. `--list` shows the cells, `--only WORDS` plays those with these words,
-`--daily` those that the ordinary live tests play; the table keeps the rows of the others.
+`--daily` those that the ordinary live tests play, `--missing` those that have not passed according to the table, which keeps
+the rows of the others.
 
 * A cell passes if both programs end content, and the data is right where a program compares it: `ibv_*_pingpong`, `rping` and
   the conversations by verbs (`verbs`, where both ends compare every byte of their memory); of perftest both sides must have
@@ -181,7 +188,7 @@ as root, on a machine with what `./check.sh` installs. `--list` shows the cells,
 * rxe can stop for good where packets are lost. A game that fails is played again, with a fresh guest, if there is evidence that
   this is what happened (`tests/src/excuse.rs`), and the table counts it.
 * With `-R` the MTU of the link decides about that of the path; it is 4200 bytes where the table says nothing. Below 1280 bytes,
-  where no IPv6 is possible, only the guest's is so small, and ours is told the path MTU.
+  where no IPv6 is possible and our host refuses to be, only the guest's is so small, and Linux, which calls, says the path's.
 
 | what | version |
 |---|---|
@@ -208,5 +215,6 @@ mod tests {
         let second = second.page(&versions, &first);
         assert!(second.contains("\n2 cells passed, 0 failed.\n"), "{second}");
         assert_eq!(second.matches("| passed | ").count(), 2, "{second}");
+        assert!(Report::has_passed(&second, &all[0]) && !Report::has_passed(&first, &all[0]));
     }
 }

@@ -7,6 +7,7 @@ mod demo_judged;
 mod demo_transports;
 mod dump;
 mod interrupted;
+mod iwarp;
 mod perf;
 mod pingpong;
 mod program;

@@ -1,11 +1,11 @@
 //! What moves once a connection stands.
 
 use rdmalab_device::{
-    CompletionKind, ConnectionParameters, IwarpProfile, IwarpSettings, Operation, SendFlags, SendRequest,
-    State, Transport,
+    CompletionKind, ConnectionParameters, Device, DeviceError, IwarpProfile, IwarpSettings, NetError,
+    Operation, SendFlags, SendRequest, State, Transport,
 };
 
-use crate::side::{LENGTH, Side, connect, connect_with, pattern};
+use crate::side::{LENGTH, Side, config, connect, connect_with, pattern};
 
 /// A WRITE there, a READ back and a SEND of a megabyte each, and an atomic.
 #[track_caller]
@@ -134,4 +134,30 @@ fn sixty_connections_at_once_keep_their_data_apart() {
             assert!(b.bytes(number * 4096, 4096) == pattern(4096, number as u32), "{name}: {number}");
         }
     }
+}
+
+#[test]
+fn over_ipv6_a_device_calls_itself() {
+    let address = std::net::IpAddr::from(std::net::Ipv6Addr::LOCALHOST);
+    let config = || config(address, Transport::Iwarp, IwarpSettings::default());
+    // Loopback has this address only, which another test may have.
+    let device = (0..600).find_map(|_| match Device::open_udp(config()) {
+        Ok(device) => Some(device),
+        Err(DeviceError::Net(error)) if matches!(*error, NetError::PortInUse { .. }) => {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            None
+        }
+        Err(error) => panic!("{error}"),
+    });
+    let side = Side::new(device.expect("somebody has the address for a minute"), address);
+    let [ours, theirs] = connect(&side, &side);
+    let (local, peer) = ours.ends().unwrap();
+    assert_eq!((theirs.ends().unwrap().1, theirs.ends().unwrap().0), (local, peer));
+    let data = pattern(LENGTH / 2, 5);
+    side.memory.write(0, &data).unwrap();
+    let there = LENGTH as u64 / 2;
+    side.post(&ours.queue_pair, 1, Operation::RdmaWrite(side.memory.remote(there)), 0, LENGTH / 2);
+    side.post(&ours.queue_pair, 2, Operation::RdmaRead(side.memory.remote(there)), 0, 1);
+    assert_eq!((side.success().id, side.success().id), (1, 2));
+    assert!(side.bytes(LENGTH / 2, LENGTH / 2) == data);
 }

@@ -1,0 +1,60 @@
+//! The programs of rdma_cm over iWARP, by the kernel's TCP on loopback addresses: as an ordinary user runs them.
+
+use crate::program::{Running, rdmalab};
+
+const IWARP: [&str; 1] = ["--iwarp"];
+
+/// Runs a client against a server that listens already.
+#[track_caller]
+fn called(line: &str, more: &[&str]) -> String {
+    let line: Vec<&str> = line.split(' ').collect();
+    rdmalab(&[line.as_slice(), &IWARP, more].concat()).exits(0).out
+}
+
+#[test]
+fn serve_has_clients_of_rping_and_ucmatose() {
+    let (serving, own) = ("127.81.1.1", "127.81.1.2");
+    let serve = Running::start(&["serve", "--iwarp", "--ip", serving, "--every", "1000"], "until Ctrl-C");
+    let ping = format!("rping -c -a {serving} -C 20 -V -S 3000 --ip {own}");
+    for options in [&[][..], &["--crc", "off", "--markers"], &["--iwarp-profile", "chelsio-like"]] {
+        let said = called(&ping, options);
+        assert!(said.contains("20 messages of 3000 bytes"), "{said}");
+        assert!(said.contains("iWARP: ") && said.contains(" FPDUs sent"), "{said}");
+    }
+    called(&format!("ucmatose -s {serving} -c 50 --ip {own}"), &[]);
+    let run = serve.end("-INT").exits(0);
+    for words in [["rping", own, "0", "3", "0", "0", "60"], ["ucmatose", own, "0", "50", "0", "0", "500"]] {
+        let is_there = |line: &&str| line.split_whitespace().take(words.len()).eq(words);
+        assert!(run.lines().iter().any(is_there), "{words:?} is not in:\n{}", run.out);
+    }
+}
+
+#[test]
+fn perf_connects_by_rdma_cm_and_moves_each_operation() {
+    for (number, test) in ["write", "read", "send", "atomic"].into_iter().enumerate() {
+        let server = format!("127.81.2.{}", 2 * number + 1);
+        let client = format!("127.81.2.{}", 2 * number + 2);
+        let line = ["perf", test, "-R", "--iwarp", "-n", "50", "-q", "4", "--ip", &server];
+        let serving = Running::start(&line, "Waiting for client");
+        let said = called(&format!("perf {test} -R -n 50 -q 4 --ip {client} {server}"), &[]);
+        assert!(said.contains("BW average"), "{said}");
+        serving.finish().exits(0);
+    }
+}
+
+#[test]
+fn what_does_not_go_with_iwarp_is_wrong_usage() {
+    let ip = ["--ip", "127.81.3.1", "--iwarp"];
+    for (line, why) in [
+        (&["pingpong"][..], "without rdma_cm"),
+        (&["perf", "write"], "add -R"),
+        (&["udaddy", "-s", "127.81.3.2"], "no datagrams"),
+        (&["rping", "-s", "--pcap", "never.pcapng"], "not ours to lose or record"),
+        (&["rping", "-s", "--drop-rate", "0.1"], "not ours to lose or record"),
+        (&["rping", "-s", "--iwarp-profile", "hardware"], "spec, siw, chelsio-like"),
+    ] {
+        let run = rdmalab(&[line, &ip].concat()).exits(2);
+        assert!(run.err.contains(why), "{line:?}: {}", run.err);
+    }
+    rdmalab(&["rping", "-s", "--ip", "127.81.3.1", "--crc", "off"]).exits(2);
+}

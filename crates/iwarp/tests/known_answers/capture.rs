@@ -21,10 +21,10 @@ pub enum What {
 }
 
 impl Said {
-    /// The header, if it is a segment.
+    /// The header, if it is a segment that has one.
     pub fn header(&self) -> Option<Header> {
         match &self.what {
-            What::Segment { ulpdu, .. } => Some(Header::parse(ulpdu).unwrap()),
+            What::Segment { ulpdu, .. } => Header::parse(ulpdu).ok(),
             What::StartUp(_) => None,
         }
     }

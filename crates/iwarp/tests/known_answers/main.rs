@@ -4,7 +4,8 @@
 //!
 //! Of the setting, only the tags of our regions differ, which our context gives out itself: they are exchanged in what is
 //! heard and said. Memory is filled from siw's READ responses just before ours are made, so the data says nothing but that it
-//! went out from the right place. Differences in behaviour are these, and no others:
+//! went out from the right place. What ends a connection, and why, is compared in [`refusals`], with differences of its own. Else
+//! differences in behaviour are these, and no others:
 //!
 //! | siw | here | why |
 //! |---|---|---|
@@ -14,6 +15,7 @@
 
 mod capture;
 mod party;
+mod refusals;
 
 use capture::conversations;
 use party::play;

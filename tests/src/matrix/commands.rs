@@ -195,10 +195,11 @@ impl Cell {
                 format!("{name} -F -d {device} {options} -p {port} -x {gid} -u {timeout} {called}")
             }
             Program::Rping => match server {
-                // Without -P it would end with an error, however well all went. It shows what it has READ from us.
+                // Without -P it would end with an error, however well all went. It shows what it has READ from us, and has to do
+                // so at once, since it will be killed.
                 None => {
                     ends = false;
-                    format!("rping -s -P -a ::0 -v -S 65535 -p {port}")
+                    format!("stdbuf -oL rping -s -P -a ::0 -v -S 65535 -p {port}")
                 }
                 Some(server) => format!("rping -c -a {server} -V {options} -p {port}"),
             },

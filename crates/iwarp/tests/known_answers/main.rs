@@ -4,7 +4,8 @@
 //!
 //! Of the setting, only the tags of our regions differ, which our context gives out itself: they are exchanged in what is
 //! heard and said. Memory is filled from siw's READ responses just before ours are made, so the data says nothing but that it
-//! went out from the right place. What ends a connection, and why, is compared in [`refusals`], with differences of its own. Else
+//! went out from the right place. What ends a connection, and why, is compared in [`refusals`], replies to odd requests in
+//! [`start_ups`], with differences of their own. Else
 //! differences in behaviour are these, and no others:
 //!
 //! | siw | here | why |
@@ -16,6 +17,7 @@
 mod capture;
 mod party;
 mod refusals;
+mod start_ups;
 
 use capture::conversations;
 use party::play;

@@ -73,7 +73,9 @@ pub fn play(name: &str, conversation: &Conversation, role: Role) -> Compared {
     let negotiated = start_up(name, conversation, role);
     let mut party = Party::new(name, conversation, &negotiated);
     for (at, said) in conversation.said.iter().enumerate() {
-        let What::Segment { ulpdu, .. } = &said.what else { continue };
+        let What::Segment { ulpdu, crc, .. } = &said.what else { continue };
+        // What siw does without CRCs, and what we must do in its place.
+        assert_eq!(*crc, 0, "{name}, frame {}", said.frame);
         if said.by == role {
             party.post(said, &conversation.said[at..]);
             party.held.push_back(ulpdu.clone());

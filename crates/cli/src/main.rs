@@ -11,6 +11,7 @@ mod discards;
 mod dump;
 mod interrupt;
 mod link;
+mod lint;
 mod outcome;
 mod perf;
 mod pingpong;
@@ -37,12 +38,13 @@ struct CommandLine {
 const EXIT_CODES: &str =
     "Exit codes: 0 fine, 1 the peer or the check failed, 2 wrong usage or unreadable input.";
 
-/// What Craft, Demo, Dump and States are is said at their options.
+/// What Craft, Demo, Dump, Lint and States are is said at their options.
 #[derive(Subcommand)]
 enum Command {
     Craft(craft::Options),
     Demo(demo::Options),
     Dump(dump::Options),
+    Lint(lint::Options),
     /// Speak perftest with a real or emulated peer
     Perf(perf::Options),
     /// Speak ibv_rc_pingpong (uc, ud, srq) with a real or emulated peer
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         Command::Craft(options) => craft::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::Dump(options) => dump::run(&options),
+        Command::Lint(options) => lint::run(&options),
         Command::Perf(options) => perf::run(&options),
         Command::Pingpong(options) => pingpong::run(&options),
         Command::Rping(options) => rping::run(&options),

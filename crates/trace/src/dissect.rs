@@ -133,6 +133,14 @@ impl<'a> Dissection<'a> {
         }
     }
 
+    /// The flow control, if it is a PAUSE or PFC frame.
+    pub fn pause(&self) -> Option<&Pause> {
+        match &self.content {
+            Content::Pause(pause) => Some(pause),
+            _ => None,
+        }
+    }
+
     /// Adds what the packet completed of a stream.
     pub(crate) fn add_iwarp(&mut self, units: Vec<IwarpUnit>) {
         self.iwarp = units;

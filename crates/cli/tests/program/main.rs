@@ -8,6 +8,7 @@ mod demo_transports;
 mod dump;
 mod interrupted;
 mod iwarp;
+mod lint;
 mod perf;
 mod pingpong;
 mod program;

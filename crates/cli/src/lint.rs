@@ -1,0 +1,128 @@
+//! `rdmalab lint`: captures judged by the rules of the protocols.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use rdmalab_lint::{Explained, LintError, RULES, Report};
+
+use crate::outcome::{Error, Outcome, Result, tell, unprinted};
+
+/// Judge captures: were the conversations right, what was sent again, and why?
+///
+/// Prints what each flow did, then what broke a rule, with the frames that show it, then what could not be judged and why.
+/// Reads pcap and pcapng, also packed with gzip or zstd. Exit code 1 if a rule was violated, 2 if a file cannot be read to
+/// its end.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The captures, pcap or pcapng, plain or packed with gzip or zstd; "-" reads standard input
+    #[arg(value_name = "FILE", required_unless_present = "rules")]
+    files: Vec<PathBuf>,
+    /// One JSON object per capture and line
+    #[arg(long)]
+    json: bool,
+    /// Behind the findings a paragraph on each rule that was broken
+    #[arg(long, conflicts_with = "json")]
+    explain: bool,
+    /// Print every rule with its source, severity and evidence, and judge nothing
+    #[arg(long, conflicts_with_all = ["files", "explain"])]
+    rules: bool,
+}
+
+/// Judges the captures.
+pub fn run(options: &Options) -> Result<Outcome> {
+    let mut out = io::stdout().lock();
+    if options.rules {
+        out.write_all(rules(options.json).as_bytes()).and_then(|()| out.flush()).map_err(unprinted)?;
+        return Ok(Outcome::Fine);
+    }
+    let mut is_clean = true;
+    let mut unread = None;
+    for file in &options.files {
+        // One that cannot be read keeps no other from being judged.
+        let report = match judge(file) {
+            Ok(report) => report,
+            Err(Unjudged { report, error }) => {
+                if let Some(earlier) = unread.replace(error)
+                    && let Some(text) = earlier.message()
+                {
+                    tell(format_args!("rdmalab: {text}"));
+                }
+                let Some(report) = report else { continue };
+                *report
+            }
+        };
+        is_clean &= report.is_clean();
+        out.write_all(text(options, file, &report).as_bytes()).map_err(unprinted)?;
+    }
+    out.flush().map_err(unprinted)?;
+    match unread {
+        Some(error) => Err(error),
+        None => Ok(Outcome::fine_if(is_clean)),
+    }
+}
+
+/// A capture that could not be read to its end, and what came before.
+struct Unjudged {
+    report: Option<Box<Report>>,
+    error: Error,
+}
+
+fn judge(file: &Path) -> std::result::Result<Report, Unjudged> {
+    let judged = if file.as_os_str() == "-" {
+        rdmalab_lint::lint(io::stdin().lock(), &mut ())
+    } else {
+        let opened: std::result::Result<Box<dyn Read>, _> = File::open(file).map(|file| Box::new(file) as _);
+        match opened {
+            Ok(input) => rdmalab_lint::lint(input, &mut ()),
+            Err(error) => {
+                let error = Error::usage(format_args!("cannot open {}: {error}", name(file)))
+                    .advice("name a pcap or pcapng file, or - for standard input");
+                return Err(Unjudged { report: None, error });
+            }
+        }
+    };
+    judged.map_err(|failure: LintError| {
+        let error = Error::usage(format_args!("{}: {failure}", name(file)));
+        if failure.report.totals.packets == 0 {
+            return Unjudged { report: None, error: error.advice("pcap and pcapng are read; is this one?") };
+        }
+        let error = error.advice("what was judged is of the packets in front of that");
+        Unjudged { report: Some(failure.report), error }
+    })
+}
+
+fn name(file: &Path) -> String {
+    if file.as_os_str() == "-" { "standard input".to_owned() } else { file.display().to_string() }
+}
+
+fn text(options: &Options, file: &Path, report: &Report) -> String {
+    let name = name(file);
+    if options.json {
+        let mut object = report.json();
+        if let Some(fields) = object.as_object_mut() {
+            fields.insert("file".to_owned(), name.into());
+        }
+        return format!("{object}\n");
+    }
+    let head = if options.files.len() > 1 { format!("== {name}\n") } else { String::new() };
+    if options.explain { format!("{head}{}\n", Explained(report)) } else { format!("{head}{report}\n") }
+}
+
+fn rules(json: bool) -> String {
+    let mut text = String::new();
+    for rule in RULES {
+        // A string takes everything.
+        let _ = if json {
+            writeln!(text, "{}", rule.json())
+        } else {
+            writeln!(
+                text,
+                "{} ({}, {}): {}\n  source: {}\n  needs: {}",
+                rule.name, rule.family, rule.severity, rule.sentence, rule.source, rule.evidence
+            )
+        };
+    }
+    text
+}

@@ -1,0 +1,91 @@
+//! `rdmalab lint`.
+
+use std::fs;
+
+use crate::program::{capture, rdmalab, scratch, text, with_input};
+
+#[test]
+fn a_clean_capture_exits_with_zero_and_has_a_row_for_each_flow() {
+    let run = rdmalab(&["lint", text(&capture("rping.pcap"))]).exits(0);
+    assert!(run.out.contains("flow 1: RC 10.9.0.") && run.out.contains("flow 2: RC 10.9.0."), "{}", run.out);
+    assert!(run.out.contains("READ                2") && run.out.contains("; 0 violations, "), "{}", run.out);
+}
+
+#[test]
+fn what_was_sent_again_is_told_with_its_cause() {
+    let run = rdmalab(&["lint", text(&capture("rnr.pcap"))]).exits(0);
+    assert!(run.out.contains("91 times, cause RNR"), "{}", run.out);
+    let run = rdmalab(&["lint", text(&capture("write_drop_after.pcap"))]).exits(0);
+    assert!(
+        run.out.contains("12 times, cause NAK") && run.out.contains("2 times, cause timeout"),
+        "{}",
+        run.out
+    );
+    assert!(run.out.contains("NAK generation") && run.out.contains("NAK reaction"), "{}", run.out);
+}
+
+#[test]
+fn a_violation_exits_with_one_and_is_explained() {
+    let path = capture("rxe/ghost.pcap");
+    rdmalab(&["lint", text(&path)]).exits(0);
+    let path = capture("rxe/credits.pcap");
+    let run = rdmalab(&["lint", text(&path)]).exits(1);
+    assert!(run.out.contains("violation: frame 4, 2, flow 1: credits: "), "{}", run.out);
+    assert!(!run.out.contains("Source:"), "{}", run.out);
+    let run = rdmalab(&["lint", "--explain", text(&path)]).exits(1);
+    assert!(run.out.contains("Acknowledgements may say how many receives are posted."), "{}", run.out);
+    assert!(run.out.contains("Source: InfiniBand: end-to-end flow control."), "{}", run.out);
+}
+
+#[test]
+fn json_is_one_object_per_capture() {
+    let (clean, wrong) = (capture("rping.pcap"), capture("rxe/credits.pcap"));
+    let run = rdmalab(&["lint", "--json", text(&clean), text(&wrong)]).exits(1);
+    let lines = run.lines();
+    assert_eq!(lines.len(), 2);
+    assert!(lines[0].contains("\"violations\":0") && lines[0].contains("rping.pcap"), "{}", lines[0]);
+    assert!(lines[1].contains("\"credits\":2") && lines[1].contains("\"frames\":[4,2]"), "{}", lines[1]);
+}
+
+#[test]
+fn every_rule_is_printed() {
+    let run = rdmalab(&["lint", "--rules"]).exits(0);
+    assert!(run.out.contains("nak-once (responder, violation): A gap gets one NAK"), "{}", run.out);
+    let json = rdmalab(&["lint", "--rules", "--json"]).exits(0);
+    assert_eq!(json.lines().len(), run.out.matches("\n  source: ").count());
+}
+
+#[test]
+fn what_cannot_be_read_exits_with_two_and_keeps_no_other_from_being_judged() {
+    rdmalab(&["lint", "/nowhere/at.all"]).exits(2).says("cannot open /nowhere/at.all");
+    rdmalab(&["lint"]).exits(2);
+    let none = scratch("no_capture_to_lint.txt");
+    fs::write(&none, "This is no capture.").unwrap();
+    let run = rdmalab(&["lint", text(&none), text(&capture("rping.pcap"))])
+        .exits(2)
+        .says("neither pcap nor pcapng");
+    assert!(run.out.contains("rping.pcap") && run.out.contains("flow 2: RC"), "{}", run.out);
+    let bytes = fs::read(capture("rping.pcap")).unwrap();
+    let run = with_input(&["lint", "-"], &bytes[..3000]).exits(2).says("standard input: after packet");
+    assert!(run.out.contains("flow 1: RC"), "{}", run.out);
+}
+
+/// The emulator judges itself.
+#[test]
+fn what_the_demo_records_is_clean() {
+    let path = scratch("linted.pcapng");
+    for options in [
+        &["--loss", "0.1", "--seed", "7"][..],
+        &["--transport", "xrc", "--loss", "0.1"],
+        &["--transport", "uc", "--loss", "0.1"],
+        &["--transport", "ud"],
+        &["--operations", "send-inv,flush,atomic-write", "--loss", "0.1"],
+        &["--profile", "spec", "--congestion", "dcqcn", "--mark", "0.2", "--messages", "20"],
+    ] {
+        let _ = fs::remove_file(&path);
+        // A message that is lost over an unreliable transport is the demo's failure, and no rule's.
+        let _ = rdmalab(&[&["demo", "-q", "--pcap", text(&path)], options].concat());
+        let run = rdmalab(&["lint", text(&path)]);
+        assert_eq!(run.code, Some(0), "{options:?}:\n{}\n{}", run.out, run.err);
+    }
+}

@@ -1,0 +1,13 @@
+//! What judges the rules, a file for each family of them.
+//!
+//! `checksums`, `lengths` and `headers` look at a packet alone; `order`, `requester` and `responder` are parts of
+//! [`Flow`](crate::flow::Flow); `cm` and `congestion` tie flows together.
+
+pub(crate) mod checksums;
+pub(crate) mod cm;
+pub(crate) mod congestion;
+pub(crate) mod headers;
+pub(crate) mod lengths;
+mod order;
+mod requester;
+mod responder;

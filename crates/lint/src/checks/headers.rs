@@ -1,0 +1,44 @@
+//! Fields of the base header, and of the acknowledgement header.
+
+use rdmalab_trace::{Record, Roce};
+use rdmalab_wire::{Syndrome, TransportKind};
+
+use crate::finding::Findings;
+use crate::flow::{Flow, Out};
+use crate::packet::Seen;
+use crate::rules::RuleId;
+
+/// What can be said of a packet alone whose ICRC is not wrong. The header's version is looked at where it is taken apart.
+pub(crate) fn of_roce(record: &Record<'_>, roce: &Roce<'_>, findings: &mut Findings) {
+    let Some(bth) = &roce.packet.bth else { return };
+    let frame = [record.frame];
+    if bth.reserved_6 != 0 || bth.reserved_7 != 0 {
+        findings.add(RuleId::ReservedBits, None, &frame, || {
+            format!(
+                "the bits in front of the queue pair are {:#x}, those in front of the PSN {:#x}",
+                bth.reserved_6, bth.reserved_7
+            )
+        });
+    }
+    if bth.partition_key.partition() == 0 {
+        findings.add(RuleId::PartitionKey, None, &frame, || format!("partition key {}", bth.partition_key));
+    }
+    if let Some(Syndrome::Reserved(value)) = roce.packet.headers.aeth.map(|aeth| aeth.syndrome) {
+        findings.add(RuleId::Syndrome, None, &frame, || format!("syndrome {value:#04x}"));
+    }
+}
+
+impl Flow {
+    /// The partition of packets to one queue pair.
+    pub(crate) fn partition(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
+        let key = seen.bth.partition_key;
+        let is_datagram = matches!(seen.row.transport, TransportKind::Ud | TransportKind::Rd);
+        let (before, frame) = *self.partition.get_or_insert((key, seen.frame));
+        // Who gets datagrams may be a member of several partitions' worth of senders.
+        if before.partition() != key.partition() && key.partition() != 0 && !is_datagram {
+            out.find(RuleId::PartitionKey, &[seen.frame, frame], || {
+                format!("partition key {key}, where packets before had {before}")
+            });
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Lengths and pads of one packet, and the path MTU that all packets of a flow must have.
+
+use rdmalab_trace::{Dissection, LayerName, Record, Roce};
+use rdmalab_wire::Fault;
+use rdmalab_wire::opcode::PayloadRule;
+
+use crate::finding::Findings;
+use crate::flow::window::Entry;
+use crate::flow::{Flow, Out};
+use crate::packet::Seen;
+use crate::rules::RuleId;
+
+/// What is broken, if it is of what RDMA consists of. Some faults have a rule of their own.
+pub(crate) fn malformed(record: &Record<'_>, dissection: &Dissection<'_>, findings: &mut Findings) {
+    let Some(malformed) =
+        dissection.malformed.filter(|malformed| matches!(malformed.layer, LayerName::Roce(_)))
+    else {
+        return;
+    };
+    let rule = match malformed.fault {
+        Fault::BadValue { field: "header_version", .. } => RuleId::HeaderVersion,
+        Fault::BadValue { field: "padded length" | "pad_count", .. } => RuleId::PadCount,
+        _ => RuleId::Malformed,
+    };
+    findings.add(rule, None, &[record.frame], || format!("{malformed}"));
+}
+
+/// The pad of an InfiniBand packet that is whole.
+pub(crate) fn pad(record: &Record<'_>, roce: &Roce<'_>, findings: &mut Findings) {
+    let packet = &roce.packet;
+    if packet.icrc.is_some() && packet.pad.iter().any(|byte| *byte != 0) {
+        findings.add(RuleId::PadZero, None, &[record.frame], || format!("the pad is {:02x?}", packet.pad));
+    }
+}
+
+impl Flow {
+    /// Whether a request has a length that the path MTU allows.
+    pub(crate) fn lengths(&mut self, seen: &Seen<'_>, entry: &Entry, out: &mut Out<'_>) {
+        let length = entry.payload_length;
+        let rule = seen.row.payload;
+        if matches!(rule, PayloadRule::None | PayloadRule::Exactly(_)) {
+            return;
+        }
+        let fits = |size: u32| rule.allows(length as usize, size as usize);
+        if !self.sizes.keep(fits) {
+            let known = self.sizes;
+            out.find(RuleId::PathMtu, &[seen.frame], || {
+                let name = seen.row.name;
+                match known.known() {
+                    Some(size) => {
+                        format!("{name} psn {} has {length} bytes, the path MTU is {size}", entry.psn)
+                    }
+                    None => format!("{name} psn {} has {length} bytes, which no path MTU allows", entry.psn),
+                }
+            });
+        }
+    }
+}

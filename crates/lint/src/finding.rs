@@ -1,0 +1,222 @@
+//! What was found, and what could not be judged and why.
+
+use core::fmt;
+
+use crate::rules::{RULES, RuleId};
+
+/// Most findings that are kept with their frames and words; further ones are counted only.
+pub const MOST_FINDINGS: usize = 10_000;
+/// Most of one rule, so that one that is broken by each packet leaves room for others.
+pub const MOST_OF_ONE_RULE: usize = 1_000;
+
+/// A rule that was broken, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: RuleId,
+    /// Number of the flow, if it is about one; see [`FlowReport::number`](crate::FlowReport::number).
+    pub flow: Option<u64>,
+    /// The frames that prove it, by their numbers in the file; the one in which it was noticed first.
+    pub frames: Vec<u64>,
+    /// What is wrong, in a line.
+    pub what: String,
+}
+
+/// Why something could not be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Reason {
+    /// Nothing that answers the requests is in the capture, or it is not certain what does.
+    AnswersUnknown,
+    /// Of responses, it is not certain which queue pair's requests they answer.
+    RequestsUnknown,
+    /// No messages of connection management are in the capture: what was agreed on is not known.
+    AgreementUnknown,
+    /// The capture began after the conversation.
+    BegunBefore,
+    /// Packets were lost in front of the place of capture, or by the capturing program.
+    LostAhead,
+    /// The capture has packets in another order than they were sent in.
+    Reordered,
+    /// The capture has packets twice.
+    Duplicated,
+    /// The capture kept less of packets than they had.
+    Cut,
+    /// The capture has no times.
+    NoTimes,
+    /// Packets have no changing IP identification, so that one packet seen twice and two that are the same look alike.
+    NoIdentification,
+    /// The path MTU does not follow from what is in the capture.
+    PathMtuUnknown,
+    /// The capture missed packets of this conversation, so that counting began anew.
+    CountLost,
+    /// More requests were under way than are followed.
+    TooMany,
+}
+
+impl Reason {
+    /// All of them.
+    pub const ALL: [Reason; 13] = [
+        Reason::AnswersUnknown,
+        Reason::RequestsUnknown,
+        Reason::AgreementUnknown,
+        Reason::BegunBefore,
+        Reason::LostAhead,
+        Reason::Reordered,
+        Reason::Duplicated,
+        Reason::Cut,
+        Reason::NoTimes,
+        Reason::NoIdentification,
+        Reason::PathMtuUnknown,
+        Reason::CountLost,
+        Reason::TooMany,
+    ];
+
+    /// The rules that were not judged, all or some of the time.
+    pub const fn rules(self) -> &'static [RuleId] {
+        use RuleId::*;
+        match self {
+            Reason::AnswersUnknown => &[RestartPoint, RnrWait, RetryLimit, Outstanding, Credits],
+            Reason::RequestsUnknown => &[
+                AckUnsent,
+                AckUnseen,
+                AckBack,
+                NakOnce,
+                NakGap,
+                Msn,
+                ResponseKind,
+                ReadOrder,
+                ReadLength,
+                ReadStart,
+                AckRead,
+                AtomicReplay,
+                AfterError,
+            ],
+            Reason::AgreementUnknown => &[Outstanding, CmPsn],
+            Reason::BegunBefore => &[CmPsn, OpcodeOrder, MessageLength],
+            Reason::LostAhead => &[RestartPoint, OpcodeOrder, MessageLength, AckRead],
+            Reason::Reordered => &[RestartPoint, AckUnsent, AckBack, NakGap, CnpUnprovoked],
+            Reason::Duplicated => &[NakOnce, RestartPoint],
+            Reason::Cut => &[Icrc, Vcrc, UdpChecksum, PadCount, PadZero, RepeatPayload],
+            Reason::NoTimes => &[RnrWait],
+            Reason::NoIdentification => &[NakOnce],
+            Reason::PathMtuUnknown => &[PathMtu, ReadOrder, ReadLength],
+            Reason::CountLost => &[Msn, Credits],
+            Reason::TooMany => &[RepeatHeader, RepeatPayload, AckUnseen, Msn],
+        }
+    }
+
+    const fn bit(self) -> u16 {
+        1 << self as u8
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Reason::AnswersUnknown => "no answers in the capture that surely belong to the requests",
+            Reason::RequestsUnknown => "no requests in the capture that surely belong to the answers",
+            Reason::AgreementUnknown => "no REQ and REP in the capture",
+            Reason::BegunBefore => "the capture began in the middle",
+            Reason::LostAhead => {
+                "packets were lost in front of the place of capture, or by the capturing program"
+            }
+            Reason::Reordered => "packets are not in the order in which they were sent",
+            Reason::Duplicated => "packets are in the capture twice",
+            Reason::Cut => "the capture cut packets",
+            Reason::NoTimes => "the capture has no times",
+            Reason::NoIdentification => "packets have no changing IP identification",
+            Reason::PathMtuUnknown => "the path MTU does not follow from the packets",
+            Reason::CountLost => "messages could not be counted on",
+            Reason::TooMany => "more requests under way than are followed",
+        })
+    }
+}
+
+/// A set of reasons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reasons(u16);
+
+impl Reasons {
+    pub(crate) fn add(&mut self, reason: Reason) {
+        self.0 |= reason.bit();
+    }
+
+    pub(crate) fn remove(&mut self, reason: Reason) {
+        self.0 &= !reason.bit();
+    }
+
+    /// Whether it is among them.
+    pub fn has(self, reason: Reason) -> bool {
+        self.0 & reason.bit() != 0
+    }
+
+    /// Each of them.
+    pub fn iter(self) -> impl Iterator<Item = Reason> {
+        Reason::ALL.into_iter().filter(move |reason| self.has(*reason))
+    }
+}
+
+/// Findings, bounded.
+#[derive(Clone, Debug)]
+pub(crate) struct Findings {
+    pub kept: Vec<Finding>,
+    /// All that there were, by rule.
+    pub counts: Vec<u64>,
+}
+
+impl Findings {
+    pub fn new() -> Findings {
+        Findings { kept: Vec::new(), counts: vec![0; RULES.len()] }
+    }
+
+    /// Counts a finding, and keeps it if there is room. The words are made only then.
+    pub fn add(
+        &mut self,
+        rule: RuleId,
+        flow: Option<u64>,
+        frames: &[u64],
+        what: impl FnOnce() -> String,
+    ) -> bool {
+        let Some(count) = self.counts.get_mut(rule as usize) else { return false };
+        *count += 1;
+        let has_room = *count <= MOST_OF_ONE_RULE as u64 && self.kept.len() < MOST_FINDINGS;
+        if has_room {
+            let mut named = Vec::with_capacity(frames.len());
+            for frame in frames {
+                if *frame != 0 && !named.contains(frame) {
+                    named.push(*frame);
+                }
+            }
+            self.kept.push(Finding { rule, flow, frames: named, what: what() });
+        }
+        has_room
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_are_bounded_and_all_counted() {
+        let mut findings = Findings::new();
+        for frame in 1..=5_000 {
+            findings.add(RuleId::Icrc, None, &[frame, frame], String::new);
+        }
+        assert_eq!(findings.kept.len(), MOST_OF_ONE_RULE);
+        assert_eq!(findings.counts[RuleId::Icrc as usize], 5_000);
+        assert_eq!(findings.kept[0].frames, [1]);
+        assert!(findings.add(RuleId::Msn, None, &[1], String::new));
+    }
+
+    #[test]
+    fn reasons_are_a_set() {
+        let mut reasons = Reasons::default();
+        reasons.add(Reason::TooMany);
+        reasons.add(Reason::Cut);
+        assert_eq!(reasons.iter().collect::<Vec<_>>(), [Reason::Cut, Reason::TooMany]);
+        reasons.remove(Reason::Cut);
+        assert!(!reasons.has(Reason::Cut));
+    }
+}

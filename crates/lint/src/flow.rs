@@ -1,0 +1,255 @@
+//! One direction of a connection: the requests that go to a queue pair, and what answers them.
+//!
+//! The rules stand in `checks`; here is what they share. A [`Flow`] owns
+//!
+//! * the window of requests ([`window`]), by PSN;
+//! * where the requester is: `next`, the PSN of the next new request, and `cursor`, the PSN behind the last one sent, which is
+//!   less while it repeats;
+//! * three places behind which everything is settled, `completed` ≤ `walked` ≤ `next`: what the requester may call complete,
+//!   what the responder has answered for (the walk over messages in PSN order has come so far), what was sent;
+//! * what the responder said last.
+
+pub(crate) mod mtu;
+pub(crate) mod times;
+pub(crate) mod window;
+
+use rdmalab_wire::{Msn, PKey, Psn, TransportKind};
+
+use crate::finding::{Findings, Reason, Reasons};
+use crate::observer::{Cause, Observer};
+use crate::packet::{FlowKey, OperationKind};
+use crate::report::Stats;
+use crate::rules::RuleId;
+use mtu::Sizes;
+use window::Window;
+
+/// How many earlier places of `completed` are remembered: the requester may hear of an acknowledgement later than the
+/// capture, or never.
+const PLACES: usize = 64;
+
+/// Where findings go, and about which flow they are.
+pub(crate) struct Out<'o> {
+    pub flow: u64,
+    pub findings: &'o mut Findings,
+    pub observer: &'o mut dyn Observer,
+}
+
+impl Out<'_> {
+    pub fn find(&mut self, rule: RuleId, frames: &[u64], what: impl FnOnce() -> String) {
+        if self.findings.add(rule, Some(self.flow), frames, what)
+            && let Some(finding) = self.findings.kept.last()
+        {
+            self.observer.finding(finding);
+        }
+    }
+}
+
+/// What REQ and REP agreed on for the requests of a direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Agreed {
+    pub first_psn: Psn,
+    /// READs and atomics at once.
+    pub depth: u8,
+    pub retry_count: Option<u8>,
+    pub frames: [u64; 2],
+}
+
+/// Something that the responder said and the requester is to act upon.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    pub psn: Psn,
+    pub frame: u64,
+    pub time: i64,
+    /// How often the request of this PSN had come by then; 0 if never.
+    pub sends: u32,
+    pub ip_id: u16,
+    /// Of an RNR NAK, nanoseconds to wait.
+    pub wait: u64,
+    /// Whether the requester has gone back for it.
+    pub is_done: bool,
+}
+
+/// A message whose packets are being walked over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    pub kind: OperationKind,
+    pub first_psn: Psn,
+    pub begun: (u64, i64),
+    pub bytes: u64,
+    /// What the RETH of a WRITE says.
+    pub stated: Option<u64>,
+    pub repeated: u64,
+}
+
+/// One direction.
+pub(crate) struct Flow {
+    pub key: FlowKey,
+    pub number: u64,
+    pub transport: TransportKind,
+    pub udp_source: Option<u16>,
+    pub partition: Option<(PKey, u64)>,
+    /// The flow that the answers come in, by its place in the table.
+    pub peer: Option<u32>,
+    pub peer_key: Option<FlowKey>,
+    /// How often no peer was found.
+    pub searches: u32,
+    /// Used since the last sweep for room.
+    pub is_fresh: bool,
+    pub stats: Stats,
+    pub reasons: Reasons,
+    pub agreed: Option<Agreed>,
+    pub sizes: Sizes,
+    pub window: Window,
+    pub requests: Option<Requests>,
+    pub answers: Answers,
+    /// Frame of the last packet with a congestion mark to this queue pair.
+    pub marked: Option<u64>,
+    /// A notification without a mark has been told of.
+    pub unprovoked_told: bool,
+}
+
+/// Where the requester is.
+pub(crate) struct Requests {
+    pub first: Psn,
+    pub next: Psn,
+    pub cursor: Psn,
+    /// Why it repeats, while it does.
+    pub cause: Option<Cause>,
+    /// How often it has gone back.
+    pub run: u32,
+    pub walked: Psn,
+    pub completed: Psn,
+    places: [Psn; PLACES],
+    place: usize,
+    /// The message that the walk is in.
+    pub message: Option<Message>,
+    /// The message that completing is in.
+    pub completing: Option<Message>,
+    /// Kind of the last packet walked over, and whether its message goes on; `None` behind a gap.
+    pub before: Option<(OperationKind, bool, u64)>,
+    /// Messages that ended in front of `walked`, and in all.
+    pub ends_walked: u64,
+    pub ends: u64,
+    /// PSNs between `walked` and `next` that no packet has brought.
+    pub missing: u64,
+    /// The last packet went back without a cause: what follows tells whether it was one and the same packet.
+    pub suspect: Option<(Psn, u64)>,
+    /// A repetition that began at no point to go back to: where, in which frame, and the oldest unacknowledged PSN then.
+    pub restart: Option<(Psn, u64, Psn)>,
+    /// Timeouts one behind the other, at which PSN, without any answer between.
+    pub timeouts: (Psn, u32),
+    pub limit_told: bool,
+    pub identifications_vary: bool,
+    pub last_ip_id: u16,
+    /// READs and atomics that are not answered.
+    pub outstanding: u32,
+    pub last_time: i64,
+}
+
+/// What the responder said last.
+#[derive(Default)]
+pub(crate) struct Answers {
+    /// The highest PSN that it answered for, with MSN and frame.
+    pub high: Option<(Psn, Msn, u64)>,
+    /// When the last answer came by.
+    pub last_time: i64,
+    /// PSN of the last READ response packet.
+    pub last_read: Option<Psn>,
+    pub nak: Option<Told>,
+    pub rnr: Option<Told>,
+    pub implied: Option<Told>,
+    /// A NAK that ended the connection.
+    pub failed: Option<(Psn, u64)>,
+    /// An answer to what was not sent, as far as is known: PSN, opcode and frame.
+    pub ghost: Option<(Psn, &'static str, u64)>,
+    /// The MSN before the first message known, as a number and how many further ones are possible.
+    pub base: Option<(Msn, u32)>,
+    /// The highest message number that credits cover, and who said so.
+    pub credit: Option<(Msn, u64)>,
+    /// The last message beyond them that was begun.
+    pub question: Option<Msn>,
+}
+
+impl Flow {
+    pub fn new(key: FlowKey, number: u64, transport: TransportKind) -> Flow {
+        Flow {
+            key,
+            number,
+            transport,
+            udp_source: None,
+            partition: None,
+            peer: None,
+            peer_key: None,
+            searches: 0,
+            is_fresh: true,
+            stats: Stats::default(),
+            reasons: Reasons::default(),
+            agreed: None,
+            sizes: Sizes::default(),
+            window: Window::default(),
+            requests: None,
+            answers: Answers::default(),
+            marked: None,
+            unprovoked_told: false,
+        }
+    }
+
+    /// Forgets the conversation, as another one begins with the same numbers; what was counted stays.
+    pub fn begin_again(&mut self) {
+        self.window.clear();
+        self.requests = None;
+        self.answers = Answers::default();
+        self.sizes = Sizes::default();
+        self.agreed = None;
+    }
+
+    pub fn doubt(&mut self, reason: Reason) {
+        self.reasons.add(reason);
+    }
+}
+
+impl Requests {
+    pub fn begin(psn: Psn, ip_id: u16) -> Requests {
+        Requests {
+            first: psn,
+            next: psn,
+            cursor: psn,
+            cause: None,
+            run: 0,
+            walked: psn,
+            completed: psn,
+            places: [psn; PLACES],
+            place: 0,
+            message: None,
+            completing: None,
+            before: None,
+            ends_walked: 0,
+            ends: 0,
+            missing: 0,
+            suspect: None,
+            restart: None,
+            timeouts: (psn, 0),
+            limit_told: false,
+            identifications_vary: false,
+            last_ip_id: ip_id,
+            outstanding: 0,
+            last_time: 0,
+        }
+    }
+
+    /// `completed` was here, too.
+    pub fn was_at(&mut self, psn: Psn) {
+        if self.places.get(self.place) == Some(&psn) {
+            return;
+        }
+        self.place = (self.place + 1) % PLACES;
+        if let Some(place) = self.places.get_mut(self.place) {
+            *place = psn;
+        }
+    }
+
+    /// Whether the requester may have taken this PSN for its oldest unacknowledged one.
+    pub fn may_be_oldest(&self, psn: Psn) -> bool {
+        self.places.contains(&psn)
+    }
+}

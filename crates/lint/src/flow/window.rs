@@ -1,0 +1,225 @@
+//! The requests of one direction, by PSN: those that are under way, and some behind them, since they may come again.
+//!
+//! Invariant: entries are in the order of their PSNs and do not overlap; all lie within 2^23 of each other. At most
+//! [`MOST_ENTRIES`] are kept; the oldest make room.
+
+use std::collections::VecDeque;
+
+use rdmalab_wire::opcode::Position;
+use rdmalab_wire::{Headers, OpcodeRow, Psn};
+
+use crate::packet::{OperationKind, Seen};
+
+/// Most requests that are kept of one direction.
+pub(crate) const MOST_ENTRIES: usize = 4096;
+/// How many of them may be complete: a repetition is compared with these.
+pub(crate) const HISTORY: usize = 192;
+/// How many starting points of repetitions of one READ are remembered.
+const ASKED: usize = 4;
+
+/// A request packet, and what came of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub psn: Psn,
+    /// PSNs that it takes: of a READ one for each packet of the answer.
+    pub span: u32,
+    /// Whether the span is certain: of a READ it needs the path MTU.
+    pub span_is_known: bool,
+    /// It was asked for again in another way: which answer is right is anybody's guess.
+    pub is_unclear: bool,
+    pub row: &'static OpcodeRow,
+    pub kind: OperationKind,
+    pub payload_length: u32,
+    /// A checksum of the payload; `None` if the capture cut it.
+    pub payload_sum: Option<u32>,
+    pub target: Target,
+    pub first_frame: u64,
+    pub first_time: i64,
+    pub last_frame: u64,
+    pub last_time: i64,
+    /// How often it came by in the capture.
+    pub sends: u32,
+    /// How often the requester had gone back when it came by last.
+    pub run: u32,
+    /// IP identification when it came by last.
+    pub ip_id: u16,
+    /// Packets of the answer that came, without a gap from the first on.
+    pub answered: u32,
+    /// The last packet of the answer came by, so that nothing else is owed.
+    pub was_answered: bool,
+    /// An atomic's original value.
+    pub original: Option<u64>,
+    asked: [u32; ASKED],
+    asked_count: u8,
+}
+
+/// The remote memory that a request names, whichever header does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub address: u64,
+    pub key: u32,
+    /// Bytes of the message; an atomic's operands as a sum.
+    pub length: u64,
+}
+
+impl Target {
+    fn of(headers: &Headers) -> Target {
+        match (&headers.reth, &headers.atomic_eth) {
+            (Some(reth), _) => {
+                Target { address: reth.virtual_address, key: reth.key.value(), length: reth.length.into() }
+            }
+            (None, Some(atomic)) => Target {
+                address: atomic.virtual_address,
+                key: atomic.key.value(),
+                length: atomic.swap_or_add.rotate_left(17) ^ atomic.compare,
+            },
+            (None, None) => Target::default(),
+        }
+    }
+}
+
+impl Entry {
+    pub fn of(seen: &Seen<'_>, kind: OperationKind, span: u32, span_is_known: bool) -> Entry {
+        Entry {
+            psn: seen.bth.psn,
+            span,
+            span_is_known,
+            is_unclear: false,
+            row: seen.row,
+            kind,
+            payload_length: u32::try_from(seen.payload_length).unwrap_or(u32::MAX),
+            payload_sum: (!seen.is_cut).then(|| crc32fast::hash(seen.payload)),
+            target: Target::of(seen.headers),
+            first_frame: seen.frame,
+            first_time: seen.time,
+            last_frame: seen.frame,
+            last_time: seen.time,
+            sends: 1,
+            run: 0,
+            ip_id: seen.ip_id,
+            answered: 0,
+            was_answered: false,
+            original: None,
+            asked: [0; ASKED],
+            asked_count: 0,
+        }
+    }
+
+    /// The PSN behind it.
+    pub fn end(&self) -> Psn {
+        self.psn.add(self.span)
+    }
+
+    pub fn ends_message(&self) -> bool {
+        self.row.ends_message
+    }
+
+    pub fn starts_message(&self) -> bool {
+        matches!(self.row.position, Position::First | Position::Only)
+    }
+
+    /// Whether all of the answer that it asks for came by.
+    pub fn is_answered(&self) -> bool {
+        self.answered >= self.span
+    }
+
+    /// A repetition asks for the answer from this packet of it on.
+    pub fn ask_from(&mut self, offset: u32) {
+        self.asked.rotate_right(1);
+        self.asked[0] = offset;
+        self.asked_count = self.asked_count.saturating_add(1).min(ASKED as u8);
+    }
+
+    /// Whether an answer may begin with this packet.
+    pub fn is_asked_from(&self, offset: u32) -> bool {
+        offset == 0 || self.asked.iter().take(self.asked_count.into()).any(|asked| *asked == offset)
+    }
+
+    /// Whether it asks for what another READ asked for, less so many packets of a size.
+    pub fn is_rest_of(&self, whole: &Entry, offset: u32, size: u32) -> bool {
+        let skipped = u64::from(offset) * u64::from(size);
+        self.kind == OperationKind::Read
+            && whole.kind == OperationKind::Read
+            && self.target.key == whole.target.key
+            && self.target.address == whole.target.address.wrapping_add(skipped)
+            && whole.target.length.checked_sub(skipped) == Some(self.target.length)
+    }
+
+    /// Its repetition, compared: the same opcode, length and target.
+    pub fn has_header_of(&self, other: &Entry) -> bool {
+        self.row.opcode == other.row.opcode
+            && self.target == other.target
+            && self.payload_length == other.payload_length
+    }
+}
+
+/// The requests of one direction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Window {
+    entries: VecDeque<Entry>,
+}
+
+impl Window {
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    pub fn get(&self, index: usize) -> Option<&Entry> {
+        self.entries.get(index)
+    }
+
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut Entry> {
+        self.entries.get_mut(index)
+    }
+
+    pub fn last_mut(&mut self) -> Option<&mut Entry> {
+        self.entries.back_mut()
+    }
+
+    /// Index of the first entry that is not in front of this PSN.
+    pub fn lower_bound(&self, psn: Psn) -> usize {
+        // Most often it is the last one, or the one behind it.
+        match self.entries.back() {
+            Some(last) if psn.distance(last.psn) > 0 => self.entries.len(),
+            Some(last) if psn == last.psn => self.entries.len() - 1,
+            _ => self.entries.partition_point(|entry| entry.psn.distance(psn) < 0),
+        }
+    }
+
+    /// The entry that takes this PSN, which may be in the middle of a READ.
+    pub fn holding(&self, psn: Psn) -> Option<usize> {
+        let at = self.lower_bound(psn);
+        if self.entries.get(at).is_some_and(|entry| entry.psn == psn) {
+            return Some(at);
+        }
+        let before = at.checked_sub(1)?;
+        let entry = self.entries.get(before)?;
+        (psn.distance(entry.end()) < 0).then_some(before)
+    }
+
+    /// Adds an entry, most often behind all others. Says where it is, and whether another one had to make room.
+    pub fn insert(&mut self, entry: Entry) -> (usize, bool) {
+        let at = self.lower_bound(entry.psn);
+        if at == self.entries.len() {
+            self.entries.push_back(entry);
+        } else {
+            self.entries.insert(at, entry);
+        }
+        let is_full = self.entries.len() > MOST_ENTRIES;
+        if is_full {
+            self.entries.pop_front();
+        }
+        (at.saturating_sub(is_full.into()), is_full)
+    }
+
+    /// Forgets the oldest of those in front of this PSN, but for the last of them.
+    pub fn forget_before(&mut self, psn: Psn) {
+        while self.entries.get(HISTORY).is_some_and(|entry| entry.end().distance(psn) <= 0) {
+            self.entries.pop_front();
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! A capture judged, packet by packet.
+
+use rdmalab_trace::{Dissection, Icrc, Record, Roce, Streams};
+use rdmalab_wire::{Ecn, Pause, Psn, Qpn, TransportKind};
+
+use crate::checks::cm::{Agreement, Connections};
+use crate::checks::{checksums, congestion, headers, lengths};
+use crate::finding::{Findings, Reasons};
+use crate::flow::{Agreed, Flow, Out};
+use crate::observer::{Observer, Placed, Role};
+use crate::packet::{FlowKey, OperationKind, Seen};
+use crate::report::{FlowReport, Report, Totals};
+use crate::table::Table;
+
+/// Judges the packets of one capture, in their order.
+///
+/// ```
+/// use rdmalab_lint::Linter;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let file = { let mut w = rdmalab_trace::Writer::new(Vec::new())?; let i = w.interface("a")?;
+/// #   w.write(rdmalab_trace::Entry::new(i, 0, &[0xff; 60]))?; w.finish()? };
+/// let mut reader = rdmalab_trace::Reader::new(&file[..])?;
+/// let mut linter = Linter::new();
+/// while let Some(record) = reader.next()? {
+///     linter.packet(&record, &mut ());
+/// }
+/// let report = linter.finish(&mut ());
+/// assert!(report.is_clean());
+/// # Ok(()) }
+/// ```
+pub struct Linter {
+    streams: Streams,
+    table: Table,
+    connections: Connections,
+    findings: Findings,
+    reasons: Reasons,
+    totals: Totals,
+}
+
+impl Default for Linter {
+    fn default() -> Self {
+        Linter::new()
+    }
+}
+
+impl Linter {
+    /// Nothing seen yet.
+    pub fn new() -> Linter {
+        Linter {
+            streams: Streams::new(),
+            table: Table::new(),
+            connections: Connections::default(),
+            findings: Findings::new(),
+            reasons: Reasons::default(),
+            totals: Totals::default(),
+        }
+    }
+
+    /// Judges the next packet.
+    pub fn packet(&mut self, record: &Record<'_>, observer: &mut dyn Observer) {
+        let dissection = self.streams.dissect(record);
+        self.dissected(record, &dissection, observer);
+    }
+
+    /// Judges the next packet, which [`Streams::dissect`] has taken apart elsewhere.
+    pub fn dissected(
+        &mut self,
+        record: &Record<'_>,
+        dissection: &Dissection<'_>,
+        observer: &mut dyn Observer,
+    ) {
+        self.totals.packets += 1;
+        let before = self.findings.kept.len();
+        lengths::malformed(record, dissection, &mut self.findings);
+        checksums::of_iwarp(record, &dissection.iwarp, &mut self.findings, &mut self.reasons);
+        self.totals.fpdus += dissection.iwarp.len() as u64;
+        match dissection.pause() {
+            Some(Pause::Link { .. }) => self.totals.pauses += 1,
+            Some(Pause::Priorities(_)) => self.totals.priority_pauses += 1,
+            None => {}
+        }
+        let Some(roce) = dissection.roce() else {
+            self.tell(before, observer);
+            return;
+        };
+        self.totals.roce += 1;
+        checksums::of_roce(record, dissection, roce, &mut self.findings, &mut self.reasons);
+        if !matches!(roce.icrc, Icrc::Wrong { .. }) {
+            lengths::pad(record, roce, &mut self.findings);
+            headers::of_roce(record, roce, &mut self.findings);
+            congestion::form(record, roce, &mut self.findings);
+        }
+        self.tell(before, observer);
+        if let Some(seen) = Seen::of(record, roce) {
+            self.converse(&seen, roce, observer);
+        }
+    }
+
+    /// Tells of findings that are about no flow.
+    fn tell(&self, from: usize, observer: &mut dyn Observer) {
+        for finding in self.findings.kept.get(from..).unwrap_or_default() {
+            observer.finding(finding);
+        }
+    }
+
+    fn converse(&mut self, seen: &Seen<'_>, roce: &Roce<'_>, observer: &mut dyn Observer) {
+        if seen.key.queue_pair.value() <= Qpn::GSI.value() {
+            let before = self.findings.kept.len();
+            let agreement =
+                roce.mad().and_then(|mad| self.connections.datagram(seen, &mad, &mut self.findings));
+            self.tell(before, observer);
+            if let Some(agreement) = agreement {
+                self.agree(&agreement, observer);
+            }
+            return;
+        }
+        if seen.row.transport == TransportKind::Cnp {
+            self.notification(seen, observer);
+            return;
+        }
+        let place = self.flow(&seen.key, seen.row.transport, observer);
+        let Some(flow) = self.table.get_mut(place) else { return };
+        flow.udp_source = seen.udp_source.or(flow.udp_source);
+        flow.transport = seen.row.transport;
+        let before = flow.window.len();
+        let mut out = Out { flow: flow.number, findings: &mut self.findings, observer };
+        flow.partition(seen, &mut out);
+        if seen.ecn == Some(Ecn::Ce) {
+            flow.marked = Some(seen.frame);
+            flow.stats.marked += 1;
+        }
+        let mut number = flow.number;
+        let role = match (seen.row.transport, seen.kind()) {
+            (TransportKind::Ud | TransportKind::Rd, _) => {
+                flow.stats.saw_request(seen.frame, seen.time);
+                flow.stats.count(OperationKind::Send, seen.payload_length as u64);
+                Role::Alone
+            }
+            (_, Some(kind)) if seen.row.is_request => flow.request(seen, kind, &mut out),
+            _ => match self.table.requests_of(place, seen) {
+                Some(asker) => {
+                    let Some(flow) = self.table.get_mut(asker) else { return };
+                    flow.is_fresh = true;
+                    number = flow.number;
+                    let before = flow.window.len();
+                    let mut out = Out { flow: number, findings: &mut self.findings, observer };
+                    flow.answer(seen, &mut out);
+                    let now = flow.window.len();
+                    self.table.requests = (self.table.requests + now).saturating_sub(before);
+                    Role::Response
+                }
+                None => {
+                    if let Some(flow) = self.table.get_mut(place) {
+                        flow.stats.saw_response(seen.frame, seen.time);
+                    }
+                    self.totals.unpaired += 1;
+                    Role::Unpaired
+                }
+            },
+        };
+        observer.packet(Placed { frame: seen.frame, flow: number, role, psn: seen.bth.psn });
+        let now = self.table.get_mut(place).map_or(before, |flow| flow.window.len());
+        self.table.requests = (self.table.requests + now).saturating_sub(before);
+        self.make_room(observer);
+    }
+
+    /// The flow of a key, which may be new.
+    fn flow(&mut self, key: &FlowKey, transport: TransportKind, observer: &mut dyn Observer) -> u32 {
+        let place = match self.table.find(key) {
+            Some(place) => place,
+            None => {
+                let place = self.table.add(*key, transport);
+                self.make_room(observer);
+                place
+            }
+        };
+        if let Some(flow) = self.table.get_mut(place) {
+            flow.is_fresh = true;
+        }
+        place
+    }
+
+    fn make_room(&mut self, observer: &mut dyn Observer) {
+        while self.table.is_full() {
+            let Some(mut flow) = self.table.take_oldest() else { return };
+            let mut out = Out { flow: flow.number, findings: &mut self.findings, observer };
+            flow.finish(&mut out);
+        }
+    }
+
+    fn notification(&mut self, seen: &Seen<'_>, observer: &mut dyn Observer) {
+        self.totals.notifications += 1;
+        // It goes to who sent the packets of the other direction.
+        let Some(place) = self.table.find(&seen.key) else { return };
+        let Some(notified) = self.table.get_mut(place).and_then(|flow| flow.peer) else { return };
+        let Some(flow) = self.table.get_mut(notified) else { return };
+        let mut out = Out { flow: flow.number, findings: &mut self.findings, observer };
+        flow.notified(seen, &mut out);
+        observer.packet(Placed { frame: seen.frame, flow: flow.number, role: Role::Alone, psn: Psn::new(0) });
+    }
+
+    /// The two flows of a connection that has been agreed on.
+    fn agree(&mut self, agreement: &Agreement, observer: &mut dyn Observer) {
+        let [caller, called] = agreement.ends;
+        let [caller_pair, called_pair] = agreement.queue_pairs;
+        let keys = [
+            FlowKey { source: caller, destination: called, queue_pair: called_pair },
+            FlowKey { source: called, destination: caller, queue_pair: caller_pair },
+        ];
+        let mut places = [0; 2];
+        for (side, key) in keys.iter().enumerate() {
+            let place = self.flow(key, TransportKind::Rc, observer);
+            let Some(flow) = self.table.get_mut(place) else { return };
+            let mut out = Out { flow: flow.number, findings: &mut self.findings, observer };
+            flow.finish(&mut out);
+            let kept = flow.window.len();
+            flow.begin_again();
+            let agreed = |pair: [Psn; 2]| if side == 0 { pair[0] } else { pair[1] };
+            let [first, second] = agreement.depths;
+            let [first_retries, second_retries] = agreement.retry_counts;
+            flow.agreed = Some(Agreed {
+                first_psn: agreed(agreement.first_psns),
+                depth: if side == 0 { first } else { second },
+                retry_count: if side == 0 { first_retries } else { second_retries },
+                frames: agreement.frames,
+            });
+            flow.partition = Some((agreement.partition_key, agreement.frames[0]));
+            if let Some(size) = agreement.path_mtu {
+                flow.sizes.keep(|other| other as usize == size.bytes());
+            }
+            self.table.requests = self.table.requests.saturating_sub(kept);
+            if let Some(place_of) = places.get_mut(side) {
+                *place_of = place;
+            }
+        }
+        self.table.pair(places[0], places[1]);
+    }
+
+    /// Flows being followed now.
+    pub fn flows(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Requests being kept now, of all flows together.
+    pub fn requests_kept(&self) -> usize {
+        self.table.requests
+    }
+
+    /// Judges what is still open, and reports.
+    pub fn finish(mut self, observer: &mut dyn Observer) -> Report {
+        let mut flows = Vec::new();
+        let mut all = self.table.take_all();
+        let paired: Vec<Option<u64>> = Self::peers(&all);
+        for (flow, peer) in all.iter_mut().zip(paired) {
+            let mut out = Out { flow: flow.number, findings: &mut self.findings, observer };
+            flow.finish(&mut out);
+            let is_alive = flow.stats.requests > 0 || flow.stats.responses > 0;
+            if is_alive || flow.stats.notifications > 0 || flow.stats.marked > 0 {
+                flows.push(FlowReport::of(flow, peer));
+            }
+        }
+        self.totals.flows_forgotten = self.table.forgotten;
+        self.totals.streams_forgotten = self.streams.forgotten();
+        self.totals.cm_messages = self.connections.messages;
+        self.totals.connections_forgotten = self.connections.forgotten;
+        let Findings { mut kept, counts } = self.findings;
+        kept.sort_by_key(|finding| finding.frames.first().copied());
+        Report { totals: self.totals, flows, findings: kept, counts, reasons: self.reasons }
+    }
+
+    /// The number of each flow's peer.
+    fn peers(flows: &[Flow]) -> Vec<Option<u64>> {
+        let by_key: std::collections::HashMap<FlowKey, u64> =
+            flows.iter().map(|flow| (flow.key, flow.number)).collect();
+        flows
+            .iter()
+            .map(|flow| flow.peer.and(flow.peer_key).and_then(|key| by_key.get(&key).copied()))
+            .collect()
+    }
+}

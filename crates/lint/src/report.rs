@@ -1,0 +1,244 @@
+//! What a capture came to: a row for each flow, findings, and what was not judged.
+
+mod json;
+mod text;
+
+use rdmalab_wire::{Address, Qpn, TransportKind};
+
+use crate::finding::{Finding, Reason, Reasons};
+use crate::flow::Flow;
+use crate::flow::times::Times;
+use crate::observer::Cause;
+use crate::packet::OperationKind;
+use crate::rule::Severity;
+use crate::rules::{RULES, RuleId};
+
+pub use text::Explained;
+
+/// What was counted of a flow.
+#[derive(Clone, Debug, Default)]
+pub struct Stats {
+    /// Packets with requests, repetitions included; datagrams.
+    pub requests: u64,
+    /// Packets that answer them; of a flow whose requests are not in the capture, packets that answer others.
+    pub responses: u64,
+    /// Complete operations and their bytes, in the order of [`OperationKind::ALL`].
+    pub operations: [(u64, u64); 6],
+    /// Request packets sent again, by [`Cause`].
+    pub repeated: [u64; 5],
+    /// How often the requester went back, by [`Cause`].
+    pub returns: [u64; 5],
+    /// Acknowledgements.
+    pub acknowledgements: u64,
+    /// PSN sequence error NAKs.
+    pub naks: u64,
+    /// Responses that came though earlier ones are missing.
+    pub implied_naks: u64,
+    /// RNR NAKs.
+    pub rnr_naks: u64,
+    /// NAKs that end the connection.
+    pub error_naks: u64,
+    /// PSNs of requests that are not in the capture though later ones are, repetitions included: lost in front of the place
+    /// of capture. A READ takes several.
+    pub lost_ahead: u64,
+    /// Requests that are in the capture and that the responder says it has not got: lost behind the place of capture.
+    pub lost_behind: u64,
+    /// READ responses that are not in the capture though later ones are.
+    pub responses_missing: u64,
+    /// Requests that are in the capture twice, or came twice.
+    pub duplicates: u64,
+    /// Requests that came behind later ones.
+    pub late: u64,
+    /// Packets of this direction with a congestion mark.
+    pub marked: u64,
+    /// Notifications to the requester.
+    pub notifications: u64,
+    /// Conversations before this one with the same numbers.
+    pub conversations: u64,
+    /// From the packet behind a missing one to the NAK.
+    pub nak_generation: Times,
+    /// From a NAK to the packet that it asks for.
+    pub nak_reaction: Times,
+    /// Times of the first and last packet, in nanoseconds.
+    pub times: Option<(i64, i64)>,
+    /// Frames of the first and last packet.
+    pub frames: Option<(u64, u64)>,
+}
+
+impl Stats {
+    fn saw(&mut self, frame: u64, time: i64) {
+        let (first, _) = *self.frames.get_or_insert((frame, frame));
+        self.frames = Some((first, frame));
+        let (first, _) = *self.times.get_or_insert((time, time));
+        self.times = Some((first, time));
+    }
+
+    pub(crate) fn saw_request(&mut self, frame: u64, time: i64) {
+        self.requests += 1;
+        self.saw(frame, time);
+    }
+
+    pub(crate) fn saw_response(&mut self, frame: u64, time: i64) {
+        self.responses += 1;
+        self.saw(frame, time);
+    }
+
+    pub(crate) fn count(&mut self, kind: OperationKind, bytes: u64) {
+        if let Some((count, sum)) = self.operations.get_mut(kind as usize) {
+            *count += 1;
+            *sum = sum.saturating_add(bytes);
+        }
+    }
+
+    pub(crate) fn repeated(&mut self, cause: Cause) {
+        if let Some(count) = self.repeated.get_mut(cause as usize) {
+            *count += 1;
+        }
+    }
+
+    pub(crate) fn went_back(&mut self, cause: Cause) {
+        if let Some(count) = self.returns.get_mut(cause as usize) {
+            *count += 1;
+        }
+    }
+
+    /// What was counted as a repetition was none.
+    pub(crate) fn not_repeated(&mut self, cause: Cause) {
+        for counts in [&mut self.repeated, &mut self.returns] {
+            if let Some(count) = counts.get_mut(cause as usize) {
+                *count = count.saturating_sub(1);
+            }
+        }
+    }
+
+    pub(crate) fn has_repeated(&self) -> bool {
+        self.repeated.iter().any(|count| *count > 0)
+    }
+
+    /// Bytes of complete operations.
+    pub fn bytes(&self) -> u64 {
+        self.operations.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+
+    /// Complete operations.
+    pub fn operation_count(&self) -> u64 {
+        self.operations.iter().map(|(count, _)| count).sum()
+    }
+
+    /// Bits of complete operations in a second, from the first packet to the last; none of a flow that takes no time.
+    pub fn goodput(&self) -> Option<f64> {
+        let (first, last) = self.times?;
+        let time = u64::try_from(last.checked_sub(first)?).ok().filter(|time| *time > 0)?;
+        Some(self.bytes() as f64 * 8e9 / time as f64)
+    }
+}
+
+/// One flow: the requests of one direction, and what answered them.
+#[derive(Clone, Debug)]
+pub struct FlowReport {
+    /// Flows are numbered in the order in which they began.
+    pub number: u64,
+    /// Who sends the requests.
+    pub source: Address,
+    /// Who answers.
+    pub destination: Address,
+    /// The answering queue pair.
+    pub queue_pair: Qpn,
+    /// The transport.
+    pub transport: TransportKind,
+    /// The flow in which the answers come, and whose requests are answered in this one.
+    pub peer: Option<u64>,
+    /// The asking queue pair, as its answers name it.
+    pub source_queue_pair: Option<Qpn>,
+    /// Largest payload of a packet in bytes, if it is known.
+    pub path_mtu: Option<u32>,
+    /// What was counted.
+    pub stats: Stats,
+    /// Why some rules could not be judged.
+    pub reasons: Reasons,
+}
+
+impl FlowReport {
+    pub(crate) fn of(flow: &Flow, peer: Option<u64>) -> FlowReport {
+        let mut reasons = flow.reasons;
+        let is_answered = matches!(flow.transport, TransportKind::Rc | TransportKind::Xrc);
+        if is_answered && flow.stats.requests > 0 && flow.stats.responses == 0 {
+            reasons.add(Reason::AnswersUnknown);
+        }
+        if !is_answered {
+            reasons.remove(Reason::AgreementUnknown);
+        }
+        FlowReport {
+            number: flow.number,
+            source: flow.key.source,
+            destination: flow.key.destination,
+            queue_pair: flow.key.queue_pair,
+            transport: flow.transport,
+            peer,
+            source_queue_pair: flow.peer_key.filter(|_| peer.is_some()).map(|key| key.queue_pair),
+            path_mtu: flow.sizes.known(),
+            stats: flow.stats.clone(),
+            reasons,
+        }
+    }
+}
+
+/// What was counted of a whole capture.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// All packets.
+    pub packets: u64,
+    /// InfiniBand packets, RoCE of either version and native.
+    pub roce: u64,
+    /// Things of iWARP that TCP streams had in them.
+    pub fpdus: u64,
+    /// Messages of connection management.
+    pub cm_messages: u64,
+    /// Congestion notifications.
+    pub notifications: u64,
+    /// PAUSE frames.
+    pub pauses: u64,
+    /// Priority flow control frames.
+    pub priority_pauses: u64,
+    /// Responses that no requests are known of.
+    pub unpaired: u64,
+    /// Flows that made room for others, and have no row.
+    pub flows_forgotten: u64,
+    /// TCP connections that made room for others.
+    pub streams_forgotten: u64,
+    /// Connections whose agreement made room for others.
+    pub connections_forgotten: u64,
+}
+
+/// What a capture came to.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Counts.
+    pub totals: Totals,
+    /// A row for each flow, in the order in which they began.
+    pub flows: Vec<FlowReport>,
+    /// Findings, by frame; see [`MOST_FINDINGS`](crate::MOST_FINDINGS).
+    pub findings: Vec<Finding>,
+    /// How many findings there were of each rule, in the order of [`RULES`].
+    pub counts: Vec<u64>,
+    /// Why rules that are about no flow could not be judged everywhere.
+    pub reasons: Reasons,
+}
+
+impl Report {
+    /// Whether nothing broke a rule whose breach is a violation.
+    pub fn is_clean(&self) -> bool {
+        self.count(Severity::Violation) == 0
+    }
+
+    /// How many findings there were of a severity.
+    pub fn count(&self, severity: Severity) -> u64 {
+        let of_it = RULES.iter().zip(&self.counts).filter(|(rule, _)| rule.severity == severity);
+        of_it.map(|(_, count)| count).sum()
+    }
+
+    /// How many findings there were of a rule.
+    pub fn count_of(&self, rule: RuleId) -> u64 {
+        self.counts.get(rule as usize).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,203 @@
+//! The report for people.
+
+use core::fmt;
+
+use super::{FlowReport, Report};
+use crate::finding::Reason;
+use crate::flow::times::{Times, TimesSummary};
+use crate::observer::Cause;
+use crate::packet::OperationKind;
+use crate::rule::Severity;
+
+/// A report, with the explanation of each rule that was broken behind its findings.
+pub struct Explained<'r>(pub &'r Report);
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, false)
+    }
+}
+
+impl fmt::Display for Explained<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.write(f, true)
+    }
+}
+
+impl Report {
+    fn write(&self, f: &mut fmt::Formatter<'_>, explains: bool) -> fmt::Result {
+        for flow in &self.flows {
+            writeln!(f, "{flow}")?;
+        }
+        for finding in &self.findings {
+            let rule = finding.rule.rule();
+            write!(f, "{}: frame", rule.severity)?;
+            for (index, frame) in finding.frames.iter().enumerate() {
+                write!(f, "{} {frame}", if index == 0 { "" } else { "," })?;
+            }
+            if let Some(flow) = finding.flow {
+                write!(f, ", flow {flow}")?;
+            }
+            writeln!(f, ": {}: {}", rule.name, finding.what)?;
+        }
+        let kept = self.findings.len() as u64;
+        let all: u64 = self.counts.iter().sum();
+        if all > kept {
+            writeln!(f, "… and {} findings more, of these rules:", all - kept)?;
+            for (rule, count) in crate::RULES.iter().zip(&self.counts).filter(|(_, count)| **count > 0) {
+                writeln!(f, "  {}: {count} in all", rule.name)?;
+            }
+        }
+        if explains {
+            self.explain(f)?;
+        }
+        self.not_judged(f)?;
+        self.summary(f)
+    }
+
+    fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (rule, _) in crate::RULES.iter().zip(&self.counts).filter(|(_, count)| **count > 0) {
+            writeln!(f, "\n{} ({}): {}", rule.name, rule.severity, rule.sentence)?;
+            wrap(f, rule.explanation)?;
+            writeln!(f, "  Source: {}.", rule.source)?;
+        }
+        if self.findings.is_empty() { Ok(()) } else { writeln!(f) }
+    }
+
+    fn not_judged(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for reason in Reason::ALL {
+            let flows = self.flows.iter().filter(|flow| flow.reasons.has(reason)).count();
+            if flows == 0 && !self.reasons.has(reason) {
+                continue;
+            }
+            write!(f, "not judged everywhere, as {reason}")?;
+            match flows {
+                0 => {}
+                1 => write!(f, " (1 flow)")?,
+                _ => write!(f, " ({flows} flows)")?,
+            }
+            for (index, rule) in reason.rules().iter().enumerate() {
+                write!(f, "{} {rule}", if index == 0 { ":" } else { "," })?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+
+    fn summary(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let totals = &self.totals;
+        write!(
+            f,
+            "{} packets, {} of them RoCE or InfiniBand, {} flows",
+            totals.packets,
+            totals.roce,
+            self.flows.len()
+        )?;
+        let extras = [
+            (totals.cm_messages, "messages of connection management"),
+            (totals.fpdus, "FPDUs and start-up frames of iWARP (checksums and formats judged only)"),
+            (totals.notifications, "congestion notifications"),
+            (totals.pauses, "PAUSE frames"),
+            (totals.priority_pauses, "PFC frames"),
+            (totals.unpaired, "answers to requests that are not known"),
+            (totals.flows_forgotten, "flows forgotten, as too many were open"),
+            (totals.streams_forgotten, "TCP connections forgotten, as too many were open"),
+            (totals.connections_forgotten, "agreements of connections forgotten, as there were too many"),
+        ];
+        for (count, what) in extras.into_iter().filter(|(count, _)| *count > 0) {
+            write!(f, ", {count} {what}")?;
+        }
+        write!(
+            f,
+            "; {} violations, {} suspicious, {} notes",
+            self.count(Severity::Violation),
+            self.count(Severity::Suspicious),
+            self.count(Severity::Note)
+        )
+    }
+}
+
+/// A flow as lines: who, what, and below it only what there is.
+impl fmt::Display for FlowReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stats = &self.stats;
+        write!(f, "flow {}: {} {}", self.number, self.transport, self.source)?;
+        if let Some(pair) = self.source_queue_pair {
+            write!(f, " qp={pair}")?;
+        }
+        write!(f, " > {} qp={}", self.destination, self.queue_pair)?;
+        if let Some(size) = self.path_mtu {
+            write!(f, " mtu={size}")?;
+        }
+        write!(f, ": {} requests, {} answers", stats.requests, stats.responses)?;
+        for (kind, (count, bytes)) in OperationKind::ALL.iter().zip(stats.operations) {
+            if count > 0 {
+                write!(f, "\n  {:<12} {count:>8}  {bytes:>12} bytes", kind.name())?;
+            }
+        }
+        if let Some(goodput) = stats.goodput().filter(|_| stats.bytes() > 0) {
+            write!(f, "\n  goodput      {:>8.3} Mbit/s", goodput / 1e6)?;
+        }
+        for cause in Cause::ALL {
+            let count = |counts: &[u64; 5]| counts.get(cause as usize).copied().unwrap_or_default();
+            if count(&stats.returns) > 0 || count(&stats.repeated) > 0 {
+                let (packets, times) = (count(&stats.repeated), count(&stats.returns));
+                write!(f, "\n  sent again   {packets:>8}  packets, {times} times, cause {}", cause.name())?;
+            }
+        }
+        let counts = [
+            (stats.naks, "NAKs (PSN sequence error)"),
+            (stats.implied_naks, "implied NAKs"),
+            (stats.rnr_naks, "RNR NAKs"),
+            (stats.error_naks, "NAKs that end the connection"),
+            (stats.lost_behind, "requests lost behind the place of capture"),
+            (stats.lost_ahead, "PSNs of requests lost in front of the place of capture"),
+            (stats.responses_missing, "READ responses lost in front of the place of capture"),
+            (stats.duplicates, "requests in the capture twice"),
+            (stats.late, "requests behind later ones"),
+            (stats.marked, "packets with a congestion mark"),
+            (stats.notifications, "congestion notifications to the requester"),
+            (stats.conversations, "earlier conversations of these queue pairs"),
+        ];
+        for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+            write!(f, "\n  {what:<54} {count:>8}")?;
+        }
+        for (what, times) in
+            [("NAK generation", &stats.nak_generation), ("NAK reaction", &stats.nak_reaction)]
+        {
+            if let Some(summary) = Times::summary(times) {
+                write!(f, "\n  {what:<15} {summary}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// In microseconds.
+impl fmt::Display for TimesSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micros = |time: u64| time as f64 / 1e3;
+        write!(
+            f,
+            "median {:.1} µs, 99 % {:.1} µs, maximum {:.1} µs ({} times)",
+            micros(self.median),
+            micros(self.p99),
+            micros(self.maximum),
+            self.count
+        )
+    }
+}
+
+/// Text in lines of at most 100 characters, indented.
+fn wrap(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        if column > 0 && column + word.len() >= 98 {
+            writeln!(f)?;
+            column = 0;
+        }
+        write!(f, "{}{word}", if column == 0 { "  " } else { " " })?;
+        column += word.len() + 1;
+    }
+    writeln!(f)
+}

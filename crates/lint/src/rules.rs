@@ -1,0 +1,284 @@
+//! All rules, in one table. What judges them stands in `checks`, a file for each family.
+
+use crate::rule::Family::{Checksums, Cm, Congestion, Headers, Iwarp, Lengths, Order, Requester, Responder};
+use crate::rule::Rule;
+use crate::rule::Severity::{Note, Suspicious, Violation};
+
+/// The numbers of the rules and their table, from one list, so that they cannot disagree.
+macro_rules! rules {
+    ($($id:ident $name:literal $family:ident $severity:ident
+        $sentence:literal, $source:literal, $evidence:literal, $explanation:literal;)+) => {
+        /// Which rule.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[expect(missing_docs, reason = "each is the rule of its name in the table")]
+        pub enum RuleId { $($id,)+ }
+
+        /// All rules.
+        pub const RULES: &[Rule] = &[$(Rule {
+            id: RuleId::$id, name: $name, family: $family, severity: $severity, sentence: $sentence,
+            source: $source, evidence: $evidence, explanation: $explanation,
+        },)+];
+    };
+}
+
+rules! {
+Icrc "icrc" Checksums Violation
+    "The invariant CRC is that of the packet.",
+    "InfiniBand: invariant CRC; RoCE: its coverage behind IP and UDP",
+    "the whole packet",
+    "The ICRC covers all that no switch may change, from the network header's addresses to the pad. A receiver drops a packet \
+     whose ICRC is wrong without a word, and for the sender it is lost. Bits fell over on the way, or the sender computes it \
+     differently: with the pad left out, over fields that are to be masked, or with the wrong polynomial.";
+Vcrc "vcrc" Checksums Violation
+    "The variant CRC is that of the packet.",
+    "InfiniBand: variant CRC",
+    "the whole packet of a native link, with its VCRC",
+    "The VCRC guards one hop of a native InfiniBand link, and each switch computes it anew.";
+IpChecksum "ip-checksum" Checksums Violation
+    "The IPv4 header's checksum is right.",
+    "RFC 791 §3.1",
+    "a header without options, whose checksum is not 0 (which a capture in front of an adapter that computes it shows)",
+    "A router or a host drops a packet whose IP header is broken. The ICRC does not cover this checksum, since routers change it.";
+UdpChecksum "udp-checksum" Checksums Violation
+    "A UDP checksum that is not zero is right.",
+    "RFC 768; RFC 8200 §8.1; RoCE: the UDP checksum is left zero",
+    "the whole packet; a sum of the pseudo header alone is not judged, since an adapter was to finish it",
+    "RoCE v2 leaves the UDP checksum zero, as the ICRC guards the payload. A receiver may drop a packet whose checksum is \
+     neither zero nor right.";
+MpaCrc "mpa-crc" Iwarp Violation
+    "The CRC of an FPDU is right where CRCs were agreed on.",
+    "RFC 5044 §4.4",
+    "all bytes of the FPDU; the start-up, to know whether a CRC of zero is right",
+    "TCP's checksum is weak, so MPA adds a CRC32c to each FPDU unless both sides do without. A receiver that finds it wrong \
+     ends the connection.";
+Malformed "malformed" Lengths Violation
+    "Headers are complete and lengths fit each other.",
+    "InfiniBand: packet formats; RFC 5044 §4.2, RFC 5041 §4, RFC 5040 §4",
+    "the packet's headers",
+    "Length fields, the opcode's headers, the pad count and the bytes that came must fit together, and opcodes must be ones \
+     that exist. A receiver drops or refuses what does not.";
+PadCount "pad-count" Lengths Violation
+    "Payload and pad together are a multiple of four bytes.",
+    "InfiniBand: base transport header, pad count",
+    "the whole packet",
+    "The pad count says how many bytes, 0 to 3, fill the payload up to a multiple of four, as the CRC and everything behind \
+     the payload lies on such a border.";
+PadZero "pad-zero" Lengths Note
+    "Pad bytes are zero.",
+    "InfiniBand: base transport header, pad count",
+    "the whole packet",
+    "Senders fill with zeros. Receivers ignore what is there, so nothing breaks; but bytes of the sender's memory may get out.";
+PathMtu "path-mtu" Lengths Violation
+    "FIRST and MIDDLE packets are exactly one path MTU long, and none is longer.",
+    "InfiniBand: packet lengths, path MTU",
+    "the path MTU, from the connection's REQ or from the packets themselves: one size must explain all of them",
+    "A message is cut into pieces of exactly the path MTU, one of 256, 512, 1024, 2048 and 4096 bytes, and only its last piece may \
+     be shorter. The receiver knows by this where each piece lies. A different length is an invalid request.";
+HeaderVersion "header-version" Headers Violation
+    "The version of the transport headers is 0.",
+    "InfiniBand: base transport header, transport header version",
+    "the base header",
+    "There is only one version. A receiver drops packets of another without a word.";
+ReservedBits "reserved-bits" Headers Violation
+    "Reserved bits of the base header are sent as zero.",
+    "InfiniBand: base transport header",
+    "the base header",
+    "Receivers ignore reserved bits, so that a later specification can give them a meaning; that only works if senders leave \
+     them zero now.";
+PartitionKey "partition-key" Headers Violation
+    "All packets to a queue pair are of one partition, and of a valid one.",
+    "InfiniBand: partition keys",
+    "two packets to one queue pair from the same host",
+    "A queue pair belongs to one partition while it is connected. A packet with another partition key, or with an invalid one \
+     (its low 15 bits zero), is dropped in silence.";
+Syndrome "reserved-syndrome" Headers Violation
+    "The syndrome of an acknowledgement has a meaning.",
+    "InfiniBand: acknowledge extended header, syndrome",
+    "the acknowledgement",
+    "The syndrome says: acknowledged, not ready, or refused and why. A reserved value says nothing; requesters differ in what they \
+     make of it, and some break the connection.";
+OpcodeOrder "opcode-order" Order Violation
+    "A message is FIRST, MIDDLE …, LAST of one operation, or ONLY.",
+    "InfiniBand: opcode sequence of requests",
+    "two requests with consecutive PSNs",
+    "In the order of their PSNs, packets of a message follow each other without another message between. A responder answers an \
+     opcode out of turn with a NAK invalid request, which ends the connection.";
+MessageLength "message-length" Order Violation
+    "The packets of a WRITE carry as many bytes as its RETH says.",
+    "InfiniBand: RDMA extended header, DMA length",
+    "all packets of the message",
+    "The RETH in the first packet says how long the whole message is, so that the responder can check access once. More or fewer \
+     bytes are an invalid request.";
+MessageTooLong "message-too-long" Order Violation
+    "No message is longer than 2^31 bytes.",
+    "InfiniBand: message size",
+    "the RETH",
+    "The length field could say more, but the specification ends messages at 2 GiB.";
+MissingRequests "missing-requests" Requester Note
+    "New requests take the next PSN.",
+    "InfiniBand: PSN generation by requesters",
+    "two new requests",
+    "Each new packet's PSN is one more than the last one's; a READ takes one for each packet of its answer. Where the capture jumps \
+     over PSNs, the packets were lost in front of the place of capture, the capturing program lost them, or the requester \
+     left them out. What follows tells which: a NAK for them says that the responder misses them, too.";
+RepeatHeader "repeat-header" Requester Violation
+    "A repeated request has the opcode, length and address of the original.",
+    "InfiniBand: retries by requesters",
+    "both transmissions",
+    "A responder that has carried the original out recognizes the repetition by its PSN alone and does not carry it out \
+     again. One that has not takes the repetition for the original. So the two must ask for the same.";
+RepeatPayload "repeat-payload" Requester Suspicious
+    "A repeated request has the payload of the original.",
+    "InfiniBand: retries by requesters",
+    "both transmissions, whole",
+    "The payload is read from memory again for a repetition. If it differs, the application changed a buffer that was still \
+     in use, or the requester read from the wrong place. Which of the two the receiver has got depends on chance.";
+ReadRetry "read-retry" Requester Violation
+    "A READ asked for again in part asks for the rest: address and length moved by whole packets.",
+    "InfiniBand: retries by requesters, RDMA READ",
+    "both requests",
+    "When some packets of a READ's answer have come, the requester asks for those from the first missing one on. That request has \
+     the missing packet's PSN, the address moved and the length shortened by what has come, and the same key.";
+RestartPoint "restart-point" Requester Suspicious
+    "A requester goes back to the PSN of a NAK, to a missing response, or to its oldest unacknowledged packet.",
+    "InfiniBand: retries by requesters",
+    "both directions; no packets lost in front of the place of capture",
+    "This is go-back-N: everything from the point of loss on is sent again in order. Going back to elsewhere leaves the responder \
+     without the packet that it waits for, or repeats what has been acknowledged.";
+RnrWait "rnr-wait" Requester Suspicious
+    "A requester waits as long as an RNR NAK says.",
+    "InfiniBand: receiver not ready, RNR NAK timer",
+    "both directions and times; that the requester heard the NAK cannot be seen",
+    "A receiver that is not ready says how long the sender is to wait at least. One that comes back sooner finds the receiver no \
+     readier, and spends its retries.";
+RetryLimit "retry-limit" Requester Violation
+    "A packet that nobody answers is sent again seven times at most, or as often as agreed.",
+    "InfiniBand: retry counter",
+    "both directions; the number agreed on from REQ, otherwise 7, the largest that there is",
+    "After as many retries without any progress the connection is given up with an error (transport retry counter exceeded). A \
+     requester that goes on for ever hides a dead peer from its application.";
+Outstanding "outstanding-reads" Requester Violation
+    "No more READs and atomics are outstanding than the responder agreed to.",
+    "InfiniBand: initiator depth, responder resources",
+    "REQ and REP of the connection; both directions",
+    "A responder keeps what it needs to repeat the answer to each READ and atomic, and has room for as many as were agreed on when the \
+     connection was made. One too many is an invalid request.";
+Credits "credits" Requester Violation
+    "No more than one message that needs a receive is sent beyond the credits.",
+    "InfiniBand: end-to-end flow control",
+    "the credits of acknowledgements, and how messages are numbered",
+    "Acknowledgements may say how many receives are posted. Beyond those, a requester sends the first packet of one message as a \
+     question and waits for the answer; otherwise all its messages meet a receiver that is not ready.";
+AckUnsent "ack-unsent" Responder Violation
+    "Nothing is acknowledged that was not sent yet.",
+    "InfiniBand: valid responses (ghost acknowledgements)",
+    "both directions from one place of capture, and the request that comes next",
+    "A response's PSN is that of a request that is under way. One beyond all of them is a ghost: of an earlier connection of the \
+     same queue pair, or of a responder that counts wrongly. A requester drops it.";
+AckUnseen "ack-unseen" Responder Suspicious
+    "Nothing is acknowledged that did not arrive.",
+    "InfiniBand: generation of acknowledgements",
+    "both directions",
+    "A request with this PSN never came by in the capture, and yet the responder acknowledges it. Either the capturing program lost \
+     packets (look at its count of drops), or the responder acknowledges what it cannot have, and data are lost without anybody \
+     knowing.";
+AckBack "ack-back" Responder Violation
+    "Acknowledgements never go back.",
+    "InfiniBand: generation of acknowledgements, duplicate requests",
+    "both directions; an older MSN in it would say that the network delayed it",
+    "An acknowledgement stands for everything before it. For a duplicate request, the responder says again how far it has come, \
+     which is never less than it said before.";
+NakOnce "nak-once" Responder Violation
+    "A gap gets one NAK, until the missing packet has come.",
+    "InfiniBand: PSN sequence error NAK",
+    "both directions; that the two NAKs are not one and the same packet, by their IP identification",
+    "The requester goes back at the first NAK. Another one for the same gap would make it go back again, for each packet that was \
+     under way, and the line would fill with repetitions.";
+NakGap "nak-gap" Responder Violation
+    "A sequence error NAK names the first missing packet.",
+    "InfiniBand: PSN sequence error NAK",
+    "both directions",
+    "The NAK's PSN is the one that the responder waits for: one behind the last that it took, and before one that has come. All \
+     in front of it is acknowledged by it.";
+Msn "msn" Responder Violation
+    "The MSN counts the messages that are complete.",
+    "InfiniBand: message sequence number",
+    "all requests up to the response; how the count began is learnt from the first responses",
+    "Each response says how many request messages the responder has completed, modulo 2^24. The requester may complete its work by \
+     this number.";
+ResponseKind "response-kind" Responder Violation
+    "READs are answered by READ responses, atomics by atomic acknowledgements, and nothing else is.",
+    "InfiniBand: responses",
+    "both directions",
+    "A requester knows which kind of answer each PSN has. Another kind is a bad response, and ends the connection.";
+ReadOrder "read-order" Responder Violation
+    "The answer to a READ begins with FIRST or ONLY where it is asked for, goes on with MIDDLE, and ends with LAST or ONLY.",
+    "InfiniBand: RDMA READ responses",
+    "the READ's request, and a path MTU that is known",
+    "The place of a packet in the answer follows from its PSN. The last packet must say so, and none before it may.";
+ReadLength "read-length" Responder Violation
+    "The answer to a READ has the length that was asked for.",
+    "InfiniBand: RDMA READ responses",
+    "the READ's request, and a path MTU that is known",
+    "Each packet of the answer but the last has exactly the path MTU, the last what remains.";
+ReadStart "read-start" Responder Suspicious
+    "The answer to a READ that is asked for again in part begins with FIRST or ONLY, too.",
+    "InfiniBand: RDMA READ responses",
+    "the request that asks for the rest, and the answer's first packet",
+    "A shortened READ is a READ of its own. Linux' rxe answers it with MIDDLE or LAST, as if it went on with the original's answer; \
+     requesters take either.";
+AckRead "ack-read" Responder Violation
+    "A READ or atomic is not acknowledged in place of an answer.",
+    "InfiniBand: responses; coalesced acknowledgements",
+    "both directions; no packets of the answer",
+    "An acknowledgement of a READ brings no data. To the requester it says that the answer was lost, and it asks again.";
+AtomicReplay "atomic-replay" Responder Violation
+    "A repeated atomic is answered with the original's value.",
+    "InfiniBand: duplicate requests, atomic operations",
+    "both answers",
+    "An atomic must not be carried out twice. The responder keeps the value that it found the first time, and sends it again.";
+AfterError "after-error" Responder Violation
+    "After a NAK that ends the connection nothing is acknowledged any more.",
+    "InfiniBand: responder error behaviour",
+    "both directions",
+    "With a NAK invalid request, remote access error or remote operational error the responder's queue pair goes to the error \
+     state, in which it drops all that comes.";
+CnpForm "cnp-form" Congestion Violation
+    "A congestion notification has BECN set, PSN 0 and sixteen bytes of zero.",
+    "RoCE: congestion notification packet",
+    "the packet",
+    "The notification packet says one thing only: the named queue pair is to send more slowly. Everything else in it is fixed.";
+CnpUnprovoked "cnp-unprovoked" Congestion Note
+    "A congestion notification answers a packet with a congestion mark.",
+    "RoCE: congestion notification; RFC 3168 §5",
+    "the other direction; marks that a switch behind the place of capture set cannot be seen",
+    "A receiver that gets marked packets tells the sender. If no marked packet came by here, the marking switch lies between this \
+     place and the receiver, or the receiver notifies without a cause.";
+CmForm "cm-form" Cm Violation
+    "Messages of connection management have the versions and the queue key of their class.",
+    "InfiniBand: management datagrams, general services interface",
+    "the datagram",
+    "Base version 1, class version 2, and the queue key 0x80010000 that every general services interface has. Others are dropped.";
+CmRepeat "cm-repeat" Cm Violation
+    "A message of connection management that is sent again is the same.",
+    "InfiniBand: communication management, retries",
+    "both messages",
+    "REQ, REP and DREQ are repeated until they are answered. The receiver knows the repetition by its communication IDs and answers as \
+     before; different content would be taken by one side and not by the other.";
+CmAnswer "cm-answer" Cm Violation
+    "An answer of connection management names the connection that it answers.",
+    "InfiniBand: communication management, communication IDs",
+    "the message that it answers",
+    "Each side finds its connection by the communication ID that it chose itself. An answer with another ID is for nobody.";
+CmDepth "cm-depth" Cm Violation
+    "A REP does not ask for more READs at once than the REQ's sender answers.",
+    "InfiniBand: communication management, initiator depth and responder resources",
+    "REQ and REP",
+    "REQ says how many READs and atomics its sender answers at once. The other side must stay within that.";
+CmPsn "cm-psn" Cm Violation
+    "A connection begins with the PSN that was agreed on.",
+    "InfiniBand: communication management, starting PSN",
+    "REQ and REP, and the connection's first request",
+    "REQ and REP each say with which PSN the receiver of that message is to begin. With another one, the responder sees a gap or an old \
+     duplicate where the first message should be.";
+}

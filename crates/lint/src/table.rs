@@ -1,0 +1,230 @@
+//! All flows being followed, found by who sends to which queue pair, and in pairs that answer each other.
+//!
+//! Limits: [`MOST_FLOWS`] flows and [`MOST_REQUESTS`] requests in all of their windows. Beyond them, flows make room that were
+//! not heard since the hand last came by (second chance), so that finding one costs the same however many there are.
+
+use std::collections::HashMap;
+
+use rdmalab_wire::{Address, TransportKind};
+
+use crate::finding::Reason;
+use crate::flow::Flow;
+use crate::packet::{FlowKey, Seen};
+
+/// Flows that are followed at once.
+pub const MOST_FLOWS: usize = 16_384;
+/// Requests that are kept of all of them together.
+pub const MOST_REQUESTS: usize = 1 << 19;
+/// Flows between two hosts that are looked through for one that an answer belongs to.
+const MOST_SEARCHED: usize = 4_096;
+/// After so many failures only every time that doubles their number is tried.
+const SEARCHES: u32 = 16;
+/// An answer further than this from all requests belongs to none of them.
+const NEAR: i32 = 4_096;
+
+/// All flows.
+pub(crate) struct Table {
+    slots: Vec<Option<Flow>>,
+    free: Vec<u32>,
+    index: HashMap<FlowKey, u32>,
+    /// Flows of one host to another that have no peer.
+    alone: HashMap<(Address, Address), Vec<u32>>,
+    hand: usize,
+    /// Requests in all windows.
+    pub requests: usize,
+    pub forgotten: u64,
+    begun: u64,
+}
+
+impl Table {
+    pub fn new() -> Table {
+        Table {
+            slots: Vec::new(),
+            free: Vec::new(),
+            index: HashMap::new(),
+            alone: HashMap::new(),
+            hand: 0,
+            requests: 0,
+            forgotten: 0,
+            begun: 0,
+        }
+    }
+
+    /// The flow of a key, if it is known.
+    pub fn find(&self, key: &FlowKey) -> Option<u32> {
+        self.index.get(key).copied()
+    }
+
+    pub fn get_mut(&mut self, place: u32) -> Option<&mut Flow> {
+        self.slots.get_mut(place as usize)?.as_mut()
+    }
+
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether there is too much, so that one is to be [taken out](Self::take_oldest) first.
+    pub fn is_full(&self) -> bool {
+        self.index.len() > MOST_FLOWS || self.requests > MOST_REQUESTS
+    }
+
+    /// Adds a flow that is not known yet.
+    pub fn add(&mut self, key: FlowKey, transport: TransportKind) -> u32 {
+        self.begun += 1;
+        let flow = Some(Flow::new(key, self.begun, transport));
+        let place = match self.free.pop() {
+            Some(place) => {
+                if let Some(slot) = self.slots.get_mut(place as usize) {
+                    *slot = flow;
+                }
+                place
+            }
+            None => {
+                self.slots.push(flow);
+                // Slots are no more than flows may be.
+                (self.slots.len() - 1) as u32
+            }
+        };
+        self.index.insert(key, place);
+        self.alone.entry((key.source, key.destination)).or_default().push(place);
+        place
+    }
+
+    /// Takes out a flow that was not heard for long.
+    pub fn take_oldest(&mut self) -> Option<Flow> {
+        for _ in 0..self.slots.len().saturating_mul(2).saturating_add(1) {
+            self.hand = (self.hand + 1) % self.slots.len().max(1);
+            match self.slots.get_mut(self.hand)? {
+                Some(flow) if flow.is_fresh => flow.is_fresh = false,
+                Some(_) => {
+                    self.forgotten += 1;
+                    return self.remove(self.hand as u32);
+                }
+                None => {}
+            }
+        }
+        None
+    }
+
+    fn remove(&mut self, place: u32) -> Option<Flow> {
+        let flow = self.slots.get_mut(place as usize)?.take()?;
+        self.free.push(place);
+        self.index.remove(&flow.key);
+        self.not_alone(&flow.key, place);
+        self.requests = self.requests.saturating_sub(flow.window.len());
+        if let Some(peer) = flow.peer {
+            self.part(peer);
+        }
+        Some(flow)
+    }
+
+    /// Takes out all flows, in the order in which they began.
+    pub fn take_all(&mut self) -> Vec<Flow> {
+        let mut flows: Vec<Flow> = self.slots.drain(..).flatten().collect();
+        flows.sort_by_key(|flow| flow.number);
+        flows
+    }
+
+    /// A flow has lost its peer.
+    fn part(&mut self, place: u32) {
+        let Some(flow) = self.get_mut(place) else { return };
+        flow.peer = None;
+        flow.searches = 0;
+        let between = (flow.key.source, flow.key.destination);
+        self.alone.entry(between).or_default().push(place);
+    }
+
+    fn not_alone(&mut self, key: &FlowKey, place: u32) {
+        let between = (key.source, key.destination);
+        if let Some(alone) = self.alone.get_mut(&between) {
+            if let Some(at) = alone.iter().position(|other| *other == place) {
+                alone.swap_remove(at);
+            }
+            if alone.is_empty() {
+                self.alone.remove(&between);
+            }
+        }
+    }
+
+    /// Two flows are the directions of one connection.
+    pub fn pair(&mut self, one: u32, other: u32) {
+        if self.get_mut(one).is_some_and(|flow| flow.peer == Some(other)) {
+            return;
+        }
+        let key_of =
+            |place: u32| self.slots.get(place as usize).and_then(Option::as_ref).map(|flow| flow.key);
+        let (one_key, other_key) = (key_of(one), key_of(other));
+        for (place, new, new_key) in [(one, other, other_key), (other, one, one_key)] {
+            let Some(flow) = self.get_mut(place) else { continue };
+            flow.peer_key = new_key;
+            let (key, old) = (flow.key, flow.peer.replace(new));
+            match old {
+                Some(old) => self.part(old),
+                None => self.not_alone(&key, place),
+            }
+        }
+    }
+
+    /// The flow whose requests a response answers, in whose direction `place` it came. What is not certain is not taken.
+    pub fn requests_of(&mut self, place: u32, seen: &Seen<'_>) -> Option<u32> {
+        let flow = self.get_mut(place)?;
+        if flow.peer.is_some() {
+            return flow.peer;
+        }
+        flow.searches += 1;
+        let (searches, udp_source) = (flow.searches, flow.udp_source);
+        if searches > SEARCHES && !searches.is_power_of_two() {
+            return None;
+        }
+        let found = self.search(place, seen, udp_source);
+        match found {
+            Some(found) => self.pair(found, place),
+            None => self.get_mut(place)?.doubt(Reason::RequestsUnknown),
+        }
+        found
+    }
+
+    fn search(&self, place: u32, seen: &Seen<'_>, udp_source: Option<u16>) -> Option<u32> {
+        let there = self.alone.get(&(seen.key.destination, seen.key.source))?;
+        if there.len() > MOST_SEARCHED {
+            return None;
+        }
+        let psn = seen.bth.psn;
+        let of = |place: &u32| self.slots.get(*place as usize).and_then(Option::as_ref);
+        let asks = |flow: &&Flow| flow.requests.is_some() && flow.transport == seen.row.transport;
+        let fits = |place: &&u32| {
+            of(place).filter(asks).and_then(|flow| flow.requests.as_ref()).is_some_and(|requests| {
+                psn.distance(requests.next) < 0 && psn.distance(requests.completed) >= 0
+            })
+        };
+        let mut fitting = there.iter().filter(fits);
+        match (fitting.next(), fitting.next()) {
+            (Some(only), None) => return Some(*only),
+            (Some(_), Some(_)) => {
+                // Adapters that choose the port by both queue pairs give both directions the same one.
+                let mut same = there.iter().filter(fits).filter(|other| {
+                    udp_source.is_some() && of(other).is_some_and(|flow| flow.udp_source == udp_source)
+                });
+                return match (same.next(), same.next()) {
+                    (Some(only), None) => Some(*only),
+                    _ => None,
+                };
+            }
+            _ => {}
+        }
+        // It fits no requests. Where there is only one connection, it can be of no other.
+        let here = self.alone.get(&(seen.key.source, seen.key.destination))?;
+        let connected = |places: &[u32]| {
+            let mut of_transport = places
+                .iter()
+                .filter(|place| of(place).is_some_and(|flow| flow.transport == seen.row.transport));
+            match (of_transport.next(), of_transport.next()) {
+                (Some(only), None) => Some(*only),
+                _ => None,
+            }
+        };
+        let only = connected(there).filter(|_| connected(here) == Some(place))?;
+        let requests = of(&only)?.requests.as_ref()?;
+        (psn.distance(requests.next).abs() <= NEAR).then_some(only)
+    }
+}

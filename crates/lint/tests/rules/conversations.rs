@@ -1,0 +1,160 @@
+//! Conversations without a fault.
+
+/// A connection made, used for each kind of operation, and ended. PSNs: WRITE 0-2, SEND 3, WRITE 4, READ 5-7, FETCH_ADD 8,
+/// COMPARE_SWAP 9; the other side a SEND 0.
+pub const ORDINARY: &str = r#"
+conversation = [
+    { operation = "connect" },
+    { operation = "write", bytes = 2500, virtual_address = 0x1000, key = 7 },
+    { operation = "send", bytes = 101 },
+    { operation = "write", bytes = 64, virtual_address = 0x2000, key = 7 },
+    { operation = "read", bytes = 2500, virtual_address = 0x1000, key = 7 },
+    { operation = "fetch-add", swap_or_add = 1, original = 41, virtual_address = 0x3000, key = 7 },
+    { operation = "compare-swap", compare = 1, swap_or_add = 2, original = 1, virtual_address = 0x3000, key = 7 },
+    { operation = "send", bytes = 10, reply = true },
+    { operation = "disconnect" },
+]
+"#;
+
+/// The same over VLAN and IPv6, with UDP checksums.
+pub const IPV6: &str = r#"
+host.a = { ip = "fd00::1" }
+host.b = { ip = "fd00::2" }
+flow.f = { from = "a", to = "b", vlan = [{ id = 7 }] }
+packet = [
+    { flow = "f", opcode = "RC_SEND_ONLY", payload = { length = 13 }, udp_checksum = true },
+    { flow = "f", reply = true, opcode = "RC_ACKNOWLEDGE" },
+]
+"#;
+
+/// Over a native link.
+pub const NATIVE: &str = r#"
+host.a = { lid = 1 }
+host.b = { lid = 2 }
+flow.f = { from = "a", to = "b", carrier = "infiniband" }
+conversation = [{ flow = "f", operation = "write", bytes = 3000 }]
+"#;
+
+/// The middle of a WRITE is lost behind the place of capture, and sent again at a NAK.
+pub const LOST: &str = r#"
+packet = [
+    { opcode = "RC_WRITE_FIRST", reth = { length = 2500 }, payload = { length = 1024, count = 1 } },
+    { opcode = "RC_WRITE_MIDDLE", payload = { length = 1024, count = 2 } },
+    { opcode = "RC_WRITE_LAST", payload = { length = 452, count = 3 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8, count = 4 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8, count = 5 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 1 }, aeth = { syndrome = "nak=psn_sequence_error", msn = 0 } },
+    { opcode = "RC_WRITE_MIDDLE", bth = { psn = 1 }, payload = { length = 1024, count = 2 }, time = 2_000_000 },
+    { opcode = "RC_WRITE_LAST", bth = { psn = 2 }, payload = { length = 452, count = 3 } },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 3 }, payload = { length = 8, count = 4 } },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 4 }, payload = { length = 8, count = 5 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 2 }, aeth = { msn = 1 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 3 }, aeth = { msn = 2 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 4 }, aeth = { msn = 3 } },
+]
+"#;
+
+/// A receiver that is not ready, and the NAK for what was under way behind; then it is.
+pub const NOT_READY: &str = r#"
+packet = [
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 0 }, aeth = { syndrome = "rnr=12", msn = 0 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 0 }, aeth = { syndrome = "nak=psn_sequence_error", msn = 0 } },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 0 }, payload = { length = 8 }, time = 2_000_000 },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 1 }, payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 1 }, aeth = { msn = 2 } },
+]
+"#;
+
+/// The middle of a READ's answer is missing, and is asked for again together with what follows.
+pub const READ_AGAIN: &str = r#"
+packet = [
+    { opcode = "RC_READ_REQUEST", reth = { length = 4000, virtual_address = 0x1000, key = 7 } },
+    { opcode = "RC_READ_RESPONSE_FIRST", reply = true, bth = { psn = 0 }, aeth = { msn = 1 }, payload = { length = 1024 } },
+    { opcode = "RC_READ_RESPONSE_MIDDLE", reply = true, bth = { psn = 2 }, payload = { length = 1024 } },
+    { opcode = "RC_READ_RESPONSE_LAST", reply = true, bth = { psn = 3 }, aeth = { msn = 1 }, payload = { length = 928 } },
+    { opcode = "RC_READ_REQUEST", bth = { psn = 1 }, reth = { length = 2976, virtual_address = 0x1400, key = 7 }, time = 50_000 },
+    { opcode = "RC_READ_RESPONSE_FIRST", reply = true, bth = { psn = 1 }, aeth = { msn = 1 }, payload = { length = 1024 } },
+    { opcode = "RC_READ_RESPONSE_MIDDLE", reply = true, bth = { psn = 2 }, payload = { length = 1024 } },
+    { opcode = "RC_READ_RESPONSE_LAST", reply = true, bth = { psn = 3 }, aeth = { msn = 1 }, payload = { length = 928 } },
+]
+"#;
+
+/// An atomic whose answer is lost behind the place of capture, and its replay.
+pub const ATOMIC_AGAIN: &str = r#"
+packet = [
+    { opcode = "RC_FETCH_ADD", atomic_eth = { swap_or_add = 5 } },
+    { opcode = "RC_ATOMIC_ACKNOWLEDGE", reply = true, bth = { psn = 0 }, aeth = { msn = 1 }, atomic_ack_eth = { original = 41 } },
+    { opcode = "RC_FETCH_ADD", bth = { psn = 0 }, atomic_eth = { swap_or_add = 5 }, time = 20_000_000 },
+    { opcode = "RC_ATOMIC_ACKNOWLEDGE", reply = true, bth = { psn = 0 }, aeth = { msn = 1 }, atomic_ack_eth = { original = 41 } },
+]
+"#;
+
+/// A SEND that is answered, and one that takes eight transmissions until it is.
+pub const PATIENT: &str = r#"
+packet = [
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 0 }, aeth = { msn = 1 } },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 1 }, payload = { length = 8 }, time = 10_000_000 },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 1 }, payload = { length = 8 }, time = 20_000_000 },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 1 }, payload = { length = 8 }, time = 30_000_000 },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 1 }, payload = { length = 8 }, time = 40_000_000 },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 1 }, payload = { length = 8 }, time = 50_000_000 },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 1 }, aeth = { msn = 2 } },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 1 }, payload = { length = 8 }, time = 60_000_000 },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 1 }, payload = { length = 8 }, time = 70_000_000 },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 1 }, payload = { length = 8 }, time = 80_000_000 },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 1 }, payload = { length = 8 }, time = 90_000_000 },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 1 }, aeth = { msn = 2 } },
+]
+"#;
+
+/// A responder that hands out credits, and a requester that heeds them.
+pub const CREDITED: &str = r#"
+packet = [
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 0 }, aeth = { syndrome = "ack credits=2", msn = 1 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 3 }, aeth = { syndrome = "ack credits=2", msn = 4 } },
+]
+"#;
+
+/// Two of three SENDs are acknowledged, the second by itself.
+pub const SENDS: &str = r#"
+packet = [
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 0 }, aeth = { msn = 1 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 1 }, aeth = { msn = 2 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 2 }, aeth = { msn = 3 } },
+]
+"#;
+
+/// A marked packet and the notification that answers it.
+pub const CONGESTED: &str = r#"
+packet = [
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 }, ipv4 = { ecn = "ce" } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 0 }, aeth = { msn = 1 } },
+    { opcode = "CNP", reply = true },
+]
+"#;
+
+/// REQ and REP come twice, as their answers were late.
+pub const CALLED_TWICE: &str = r#"
+conversation = [{ operation = "connect" }, { operation = "write", bytes = 64 }]
+"#;
+
+/// Two READs at once, where two are allowed.
+pub const READS_AT_ONCE: &str = r#"
+conversation = [{ operation = "connect" }]
+packet = [
+    { opcode = "RC_READ_REQUEST", reth = { length = 8 } },
+    { opcode = "RC_READ_RESPONSE_ONLY", reply = true, bth = { psn = 0 }, aeth = { msn = 1 }, payload = { length = 8 } },
+    { opcode = "RC_READ_REQUEST", reth = { length = 8 } },
+    { opcode = "RC_READ_RESPONSE_ONLY", reply = true, bth = { psn = 1 }, aeth = { msn = 2 }, payload = { length = 8 } },
+]
+"#;

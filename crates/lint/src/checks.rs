@@ -1,7 +1,7 @@
 //! What judges the rules, a file for each family of them.
 //!
-//! `checksums`, `lengths` and `headers` look at a packet alone; `order`, `requester` and `responder` are parts of
-//! [`Flow`](crate::flow::Flow); `cm` and `congestion` tie flows together.
+//! `checksums`, `lengths` and `headers` look at a packet alone; `order`, `requester`, `repetitions`, `responder`,
+//! `responses` and `progress` are parts of [`Flow`](crate::flow::Flow); `cm` and `congestion` tie flows together.
 
 pub(crate) mod checksums;
 pub(crate) mod cm;
@@ -9,5 +9,8 @@ pub(crate) mod congestion;
 pub(crate) mod headers;
 pub(crate) mod lengths;
 mod order;
+mod progress;
+mod repetitions;
 mod requester;
 mod responder;
+mod responses;

@@ -141,8 +141,6 @@ pub(crate) struct Requests {
     pub limit_told: bool,
     pub identifications_vary: bool,
     pub last_ip_id: u16,
-    /// READs and atomics that are not answered.
-    pub outstanding: u32,
     pub last_time: i64,
 }
 
@@ -232,7 +230,6 @@ impl Requests {
             limit_told: false,
             identifications_vary: false,
             last_ip_id: ip_id,
-            outstanding: 0,
             last_time: 0,
         }
     }

@@ -160,7 +160,7 @@ RetryLimit "retry-limit" Requester Violation
 Outstanding "outstanding-reads" Requester Violation
     "No more READs and atomics are outstanding than the responder agreed to.",
     "InfiniBand: initiator depth, responder resources",
-    "REQ and REP of the connection; both directions",
+    "REQ and REP of the connection; an answer to the first of them behind the one that is too many",
     "A responder keeps what it needs to repeat the answer to each READ and atomic, and has room for as many as were agreed on when the \
      connection was made. One too many is an invalid request.";
 Credits "credits" Requester Violation
@@ -169,10 +169,10 @@ Credits "credits" Requester Violation
     "the credits of acknowledgements, and how messages are numbered",
     "Acknowledgements may say how many receives are posted. Beyond those, a requester sends the first packet of one message as a \
      question and waits for the answer; otherwise all its messages meet a receiver that is not ready.";
-AckUnsent "ack-unsent" Responder Violation
+AckUnsent "ack-unsent" Responder Suspicious
     "Nothing is acknowledged that was not sent yet.",
     "InfiniBand: valid responses (ghost acknowledgements)",
-    "both directions from one place of capture, and the request that comes next",
+    "both directions, and the request that comes next; a capture that missed the request, or has it behind its answer, looks the same",
     "A response's PSN is that of a request that is under way. One beyond all of them is a ghost: of an earlier connection of the \
      same queue pair, or of a responder that counts wrongly. A requester drops it.";
 AckUnseen "ack-unseen" Responder Suspicious

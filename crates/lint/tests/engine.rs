@@ -121,8 +121,18 @@ fn play(setup: &Setup, both: bool, late: bool, unlucky: Option<(u64, Fate)>) -> 
     all
 }
 
+/// What the capturing program does to its capture.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    None,
+    /// It misses this packet.
+    Missed(usize),
+    /// It has this one and the next in each other's place.
+    Swapped(usize),
+}
+
 /// The capture of a place.
-fn capture(all: &[Sent], place: Place) -> Vec<u8> {
+fn capture(all: &[Sent], place: Place, fault: Fault) -> Vec<u8> {
     let mut seen = BTreeMap::new();
     for (number, sent) in all.iter().enumerate() {
         let number = number as u64;
@@ -159,15 +169,25 @@ fn capture(all: &[Sent], place: Place) -> Vec<u8> {
             }
         }
     }
+    let mut seen: Vec<(u64, Vec<u8>)> = seen.into_iter().map(|((time, _), bytes)| (time, bytes)).collect();
+    match fault {
+        Fault::None => {}
+        Fault::Missed(packet) => drop(seen.remove(packet)),
+        Fault::Swapped(packet) => {
+            let (first, second) = (seen[packet].0, seen[packet + 1].0);
+            seen.swap(packet, packet + 1);
+            (seen[packet].0, seen[packet + 1].0) = (first, second);
+        }
+    }
     let mut capture = Capture::pcapng(Vec::new()).unwrap();
-    for ((time, _), bytes) in &seen {
+    for (time, bytes) in &seen {
         capture.write(&Frame::new(*time, LinkType::RAW_IP, bytes)).unwrap();
     }
     capture.finish().unwrap()
 }
 
 fn judge(all: &[Sent], place: Place) -> Report {
-    lint(&capture(all, place)[..], &mut ()).unwrap()
+    lint(&capture(all, place, Fault::None)[..], &mut ()).unwrap()
 }
 
 fn setup(service: Service, profile: Profile) -> Setup {
@@ -243,6 +263,31 @@ fn receivers_that_are_not_ready_are_judged_clean() {
 #[test]
 fn extended_reliable_connections_are_judged_clean() {
     each(Service::Xrc, Profile::SPEC, false, false);
+}
+
+#[test]
+fn packets_that_the_capturing_program_missed_or_swapped_are_no_violation() {
+    for (profile, both, late, unlucky) in [
+        (Profile::SPEC, true, false, None),
+        (Profile::RXE, true, true, None),
+        (Profile::SPEC, false, false, Some((7, Fate::Drop))),
+        (Profile::RXE, false, false, Some((5, Fate::Drop))),
+        (Profile::RXE, false, false, Some((16, Fate::Drop))),
+    ] {
+        let setup = setup(Service::Rc, profile);
+        let all = play(&setup, both, late, unlucky);
+        for place in [Place::InFront, Place::At(0), Place::At(1)] {
+            for packet in 0..all.len() - 2 {
+                for fault in [Fault::Missed(packet), Fault::Swapped(packet)] {
+                    let report = lint(&capture(&all, place, fault)[..], &mut ()).unwrap();
+                    assert!(
+                        report.is_clean(),
+                        "{unlucky:?}, captured {place:?} with {fault:?}, {setup:?}:\n{report}"
+                    );
+                }
+            }
+        }
+    }
 }
 
 #[test]

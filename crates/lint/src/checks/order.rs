@@ -136,9 +136,6 @@ impl Flow {
                 message.take(entry);
             }
             requests.completed = entry.end();
-            if matches!(entry.kind, OperationKind::Read | OperationKind::Atomic) {
-                requests.outstanding = requests.outstanding.saturating_sub(1);
-            }
             if entry.ends_message()
                 && let Some(message) = requests.completing.take()
             {

@@ -1,0 +1,119 @@
+//! How far the responder has come: the highest PSN that it answered for, the messages that it counts, the credits that it
+//! hands out.
+
+use rdmalab_wire::{Msn, Psn, credits_from_code};
+
+use crate::flow::{Flow, Out};
+use crate::packet::Seen;
+use crate::rules::RuleId;
+
+/// Between two PSNs so many requests at most are looked through.
+const LOOKED_THROUGH: usize = 256;
+
+impl Flow {
+    /// The responder has answered for everything up to this PSN.
+    pub(super) fn rise(&mut self, psn: Psn, msn: Msn, seen: &Seen<'_>, is_heard: bool, out: &mut Out<'_>) {
+        if let Some(requests) = &mut self.requests {
+            if is_heard {
+                requests.timeouts.1 = 0;
+            }
+            requests.was_at(requests.completed);
+        }
+        if self.answers.high.is_some_and(|high| psn.distance(high.0) < 0) {
+            return;
+        }
+        if self.requests.as_ref().is_some_and(|requests| psn.distance(requests.first) < 0) {
+            return;
+        }
+        self.answers.high = Some((psn, msn, seen.frame));
+        self.walk_to(psn.next(), seen.frame, out);
+    }
+
+    /// Whether a response that answers for this PSN was made after one that answers for more. The MSN tells it from one
+    /// that is merely late: had it been made before, the messages between would not be counted in it.
+    pub(super) fn goes_back(&self, psn: Psn, msn: Msn) -> bool {
+        let Some((high, high_msn, _)) = self.answers.high else { return false };
+        if psn.distance(high) >= 0 || msn.distance(high_msn) < 0 {
+            return false;
+        }
+        let from = self.window.lower_bound(psn.next());
+        for index in from..from.saturating_add(LOOKED_THROUGH) {
+            match self.window.get(index) {
+                // A READ may count before it is answered.
+                Some(entry) if entry.psn.distance(high) > 0 => return false,
+                Some(entry) if entry.ends_message() && !entry.kind.is_answered() => {
+                    return entry.end().sub(1).distance(high) <= 0;
+                }
+                Some(_) => {}
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// The MSN of a response that answers for all in front of `to`. How the count began lies between what the response allows
+    /// at least and at most, and between what all responses before allowed.
+    pub(super) fn count(&mut self, seen: &Seen<'_>, msn: Msn, to: Psn, is_exact: bool, out: &mut Out<'_>) {
+        let Some(requests) = &self.requests else { return };
+        // Messages of walked requests that lie behind `to`.
+        let mut behind = 0;
+        let from = self.window.lower_bound(to);
+        for index in from..=from.saturating_add(LOOKED_THROUGH) {
+            match self.window.get(index) {
+                Some(entry) if entry.psn.distance(requests.walked) < 0 => {
+                    behind += u64::from(entry.ends_message())
+                }
+                _ => break,
+            }
+            if index == from.saturating_add(LOOKED_THROUGH) {
+                return;
+            }
+        }
+        let least = requests.ends_walked.saturating_sub(behind);
+        let most = if is_exact { least } else { requests.ends.max(least) + requests.missing };
+        // A READ in front of `to` may count when its answer is complete only.
+        let Ok(room) = u32::try_from(most - least) else { return };
+        if room >= 1 << 22 {
+            return;
+        }
+        // Counting is modulo 2^24.
+        let low = |count: u64| (count & 0xff_ffff) as u32;
+        let first = Msn::new(msn.value().wrapping_sub(low(most)));
+        let Some((base, more)) = self.answers.base else {
+            self.answers.base = Some((first, room));
+            return;
+        };
+        let begin = if first.distance(base) > 0 { first } else { base };
+        let ends = (first.add(room), base.add(more));
+        let end = if ends.0.distance(ends.1) < 0 { ends.0 } else { ends.1 };
+        if let Ok(more) = u32::try_from(end.distance(begin)) {
+            self.answers.base = Some((begin, more));
+            return;
+        }
+        let (from, to) = (base.add(low(least)), base.add(more).add(low(most)));
+        out.find(RuleId::Msn, &[seen.frame], || {
+            if from == to {
+                format!(
+                    "msn {msn} of {} psn {}, where {from} messages are complete",
+                    seen.row.name, seen.bth.psn
+                )
+            } else {
+                format!(
+                    "msn {msn} of {} psn {}, where {from} to {to} messages are complete",
+                    seen.row.name, seen.bth.psn
+                )
+            }
+        });
+        self.answers.base = Some((first, room));
+    }
+
+    pub(super) fn credit(&mut self, seen: &Seen<'_>, msn: Msn, code: u8) {
+        let told = credits_from_code(code).map(|credits| msn.add(credits));
+        self.answers.credit = match (self.answers.credit, told) {
+            // A limit never goes back.
+            (Some(before), Some(told)) if told.distance(before.0) <= 0 => Some(before),
+            (_, Some(told)) => Some((told, seen.frame)),
+            (_, None) => None,
+        };
+    }
+}

@@ -1,0 +1,217 @@
+//! Responses with data: of READs, in their order and length, and of atomics; and what a requester makes of a missing one.
+
+use rdmalab_wire::{Aeth, Psn, Syndrome};
+
+use crate::finding::Reason;
+use crate::flow::window::Entry;
+use crate::flow::{Flow, Out, Told};
+use crate::packet::{OperationKind, Seen};
+use crate::rules::RuleId;
+
+/// More responses than these in a row are not lost, but never were sent.
+const FEW_LOST: i32 = 4096;
+/// More READs than these at once are not looked for.
+const LOOKED_THROUGH: usize = 256;
+
+impl Flow {
+    pub(super) fn atomic_answer(&mut self, seen: &Seen<'_>, aeth: Aeth, out: &mut Out<'_>) {
+        let psn = seen.bth.psn;
+        let Some(at) = self.window.holding(psn) else {
+            self.doubt(Reason::LostAhead);
+            return;
+        };
+        let Some(entry) = self.window.get_mut(at) else { return };
+        if entry.kind != OperationKind::Atomic {
+            return self.other_kind(seen, out);
+        }
+        let original = seen.headers.atomic_ack_eth.map(|header| header.original);
+        let before = entry.original;
+        entry.original = before.or(original);
+        if let (Some(before), Some(now)) = (before, original)
+            && before != now
+        {
+            let first = entry.first_frame;
+            out.find(RuleId::AtomicReplay, &[seen.frame, first], || {
+                format!("psn {psn} was answered with {before:#x}, and is now with {now:#x}")
+            });
+        }
+        self.outstanding(seen, at, out);
+        if let Some(entry) = self.window.get_mut(at) {
+            entry.was_answered = true;
+        }
+        self.data(seen, Some(aeth), at, 0, out);
+    }
+
+    pub(super) fn read_answer(&mut self, seen: &Seen<'_>, aeth: Option<Aeth>, out: &mut Out<'_>) {
+        let psn = seen.bth.psn;
+        let last_read = self.answers.last_read.replace(psn);
+        let skipped = last_read.map_or(0, |last| psn.distance(last) - 1);
+        let Some(at) = self.window.holding(psn) else {
+            self.doubt(Reason::LostAhead);
+            return;
+        };
+        let Some(entry) = self.window.get(at).copied() else { return };
+        let is_plain_answer = matches!(entry.kind, OperationKind::Flush | OperationKind::AtomicWrite);
+        if entry.kind != OperationKind::Read && !(is_plain_answer && seen.operation() == 0x10) {
+            return self.other_kind(seen, out);
+        }
+        let offset = psn.distance(entry.psn).unsigned_abs();
+        if entry.kind == OperationKind::Read {
+            if !matches!(seen.operation(), 0x0d | 0x10) && (1..FEW_LOST).contains(&skipped) && offset > 0 {
+                self.stats.responses_missing += u64::from(skipped.unsigned_abs());
+                self.doubt(Reason::LostAhead);
+            }
+            self.place_in_answer(seen, at, offset, last_read, out);
+        }
+        self.outstanding(seen, at, out);
+        if let Some(entry) = self.window.get_mut(at) {
+            entry.was_answered |= offset + 1 == entry.span;
+        }
+        self.data(seen, aeth, at, offset, out);
+    }
+
+    fn place_in_answer(
+        &mut self,
+        seen: &Seen<'_>,
+        at: usize,
+        offset: u32,
+        last_read: Option<Psn>,
+        out: &mut Out<'_>,
+    ) {
+        let psn = seen.bth.psn;
+        let length = u32::try_from(seen.payload_length).unwrap_or(u32::MAX);
+        let (begins, ends) =
+            (matches!(seen.operation(), 0x0d | 0x10), matches!(seen.operation(), 0x0f | 0x10));
+        if !ends {
+            // It is one path MTU long, whatever that is.
+            if !self.sizes.keep(|size| size == length) {
+                out.find(RuleId::PathMtu, &[seen.frame], || {
+                    format!("{} psn {psn} has {length} bytes, which is not the path MTU", seen.row.name)
+                });
+                return;
+            }
+        }
+        let size = self.sizes.known();
+        self.settle_last();
+        let Some(entry) = self.window.get(at) else { return };
+        let total = u32::try_from(entry.target.length).unwrap_or(u32::MAX);
+        // Of a READ in one packet the span is right whatever the path MTU is.
+        if entry.is_unclear {
+            return;
+        }
+        if !entry.span_is_known {
+            self.reasons.add(Reason::PathMtuUnknown);
+            return;
+        }
+        let frame = entry.first_frame;
+        let is_last = offset + 1 >= entry.span;
+        let place = |wrong: &str| {
+            format!("{} psn {psn} is packet {offset} of {} of the answer: {wrong}", seen.row.name, entry.span)
+        };
+        if is_last != ends {
+            let wrong =
+                if is_last { "the last one says that more come" } else { "it says that none come behind it" };
+            out.find(RuleId::ReadOrder, &[seen.frame, frame], || place(wrong));
+        } else if begins && !entry.is_asked_from(offset) {
+            out.find(RuleId::ReadOrder, &[seen.frame, frame], || place("nobody asked from here on"));
+        } else if !begins && offset == 0 {
+            out.find(RuleId::ReadOrder, &[seen.frame, frame], || place("the first one does not say so"));
+        } else if !begins
+            && entry.is_asked_from(offset)
+            && last_read.is_none_or(|last| last != psn.sub(1))
+            && entry.sends > 1
+        {
+            out.find(RuleId::ReadStart, &[seen.frame, entry.last_frame], || {
+                place("the answer to a request from here on begins so")
+            });
+        }
+        if let (true, Some(size)) = (is_last && ends, size.or((entry.span == 1).then_some(1))) {
+            let rest = total.saturating_sub((entry.span - 1).saturating_mul(size));
+            if length != rest {
+                out.find(RuleId::ReadLength, &[seen.frame, frame], || {
+                    format!(
+                        "the answer to the READ psn {} ends with {length} bytes, {rest} were left of {total}",
+                        entry.psn
+                    )
+                });
+            }
+        }
+    }
+
+    fn other_kind(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
+        let psn = seen.bth.psn;
+        let entry = self.window.holding(psn).and_then(|index| self.window.get(index));
+        let Some((name, frame)) = entry.map(|entry| (entry.row.name, entry.first_frame)) else { return };
+        out.find(RuleId::ResponseKind, &[seen.frame, frame], || {
+            format!("{} psn {psn} answers a {name}", seen.row.name)
+        });
+    }
+
+    /// READs and atomics that were under way when the first of them was answered. Only then is it certain that they were: had
+    /// the capture missed an answer, they would merely seem so.
+    fn outstanding(&self, seen: &Seen<'_>, at: usize, out: &mut Out<'_>) {
+        let Some(depth) = self.agreed.map(|agreed| usize::from(agreed.depth)) else { return };
+        let counts = |entry: &Entry| matches!(entry.kind, OperationKind::Read | OperationKind::Atomic);
+        let Some(first) = self.window.get(at).filter(|entry| counts(entry)) else { return };
+        if first.answered > 0 || first.was_answered || first.sends > 1 {
+            return;
+        }
+        // A request that has changed places with the answer in the capture is no proof: something must lie between.
+        let behind = (at + 1..at + 1 + LOOKED_THROUGH).map_while(|index| self.window.get(index));
+        let mut under_way =
+            behind.filter(|entry| counts(entry) && entry.sends == 1 && entry.first_frame + 1 < seen.frame);
+        let last = if depth == 0 { Some(first) } else { under_way.nth(depth - 1) };
+        if let Some(last) = last {
+            let (psn, frame) = (last.psn, last.first_frame);
+            out.find(RuleId::Outstanding, &[frame, seen.frame], || {
+                format!(
+                    "with psn {psn} more than {depth} READs and atomics are under way, which were agreed on"
+                )
+            });
+        }
+    }
+
+    /// A response with data, packet `offset` of the answer to the request at this place: it acknowledges all in front, too.
+    fn data(&mut self, seen: &Seen<'_>, aeth: Option<Aeth>, at: usize, offset: u32, out: &mut Out<'_>) {
+        let psn = seen.bth.psn;
+        let asked = self.window.get(at).map(|entry| entry.psn);
+        self.settle_restart(psn, out);
+        if let Some(aeth) = aeth {
+            let begin =
+                self.window.holding(psn).and_then(|index| self.window.get(index)).map(|entry| entry.psn);
+            let is_behind = self.answers.high.is_none_or(|high| psn.distance(high.0) > 0);
+            self.rise(psn, aeth.msn, seen, true, out);
+            if let Some(begin) = begin.filter(|_| is_behind) {
+                // A READ or atomic may count when it is taken, or when it is answered.
+                self.count(seen, aeth.msn, begin, false, out);
+            }
+            if let Syndrome::Ack { credits } = aeth.syndrome {
+                self.credit(seen, aeth.msn, credits);
+            }
+        } else if let Some((_, msn, _)) = self.answers.high {
+            self.rise(psn, msn, seen, true, out);
+        }
+        self.complete(seen.frame, seen.time, out);
+        // A requester takes responses in their order only: behind a missing one, it drops them and asks again.
+        let next = self.requests.as_ref().map(|requests| self.window.lower_bound(requests.completed));
+        let taken = next.and_then(|next| self.window.get_mut(next));
+        if let Some(entry) = taken.filter(|entry| Some(entry.psn) == asked && entry.answered == offset) {
+            entry.answered += 1;
+            self.complete(seen.frame, seen.time, out);
+        }
+        self.imply(psn, seen);
+    }
+
+    /// A READ or atomic in front of what was answered for, whose answer is missing: the requester asks again.
+    pub(super) fn imply(&mut self, psn: Psn, seen: &Seen<'_>) {
+        let Some(requests) = &self.requests else { return };
+        let Some(entry) = self.window.get(self.window.lower_bound(requests.completed)) else { return };
+        if entry.kind.is_answered() && psn.distance(entry.psn.add(entry.answered)) >= 0 {
+            let missing = entry.psn.add(entry.answered);
+            if self.answers.implied.is_none_or(|implied| implied.psn != missing) {
+                self.answers.implied = Some(Told { psn: missing, sends: entry.sends, ..self.told(seen, 0) });
+                self.stats.implied_naks += 1;
+            }
+        }
+    }
+}

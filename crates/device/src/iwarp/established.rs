@@ -6,6 +6,7 @@ use rdmalab_verbs::Context;
 use rdmalab_wire::Qpn;
 use rdmalab_wire::iwarp::TerminateError;
 
+use super::queue_pairs::handle as queue_pair_handle;
 use super::{Command, Happening, IwarpTable, Loss, Stage, StreamId};
 
 impl IwarpTable {
@@ -207,8 +208,6 @@ impl IwarpTable {
         }
     }
 }
-
-use super::queue_pairs::handle as queue_pair_handle;
 
 /// Whether an error is one of rights, which RoCE's queue pairs tell by an event of its own.
 fn is_access(error: TerminateError) -> bool {

@@ -227,10 +227,11 @@ ReadStart "read-start" Responder Suspicious
     "the request that asks for the rest, and the answer's first packet",
     "A shortened READ is a READ of its own. Linux' rxe answers it with MIDDLE or LAST, as if it went on with the original's answer; \
      requesters take either.";
-AckRead "ack-read" Responder Violation
+AckRead "ack-read" Responder Suspicious
     "A READ or atomic is not acknowledged in place of an answer.",
     "InfiniBand: responses; coalesced acknowledgements",
-    "both directions; no packets of the answer",
+    "both directions; no packets of the answer, and no request that came twice, for which the responder would say how far it is: one \
+     that was doubled behind the place of capture cannot be seen",
     "An acknowledgement of a READ brings no data. To the requester it says that the answer was lost, and it asks again.";
 AtomicReplay "atomic-replay" Responder Violation
     "A repeated atomic is answered with the original's value.",

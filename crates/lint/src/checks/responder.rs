@@ -104,7 +104,9 @@ impl Flow {
             entry.filter(|entry| entry.kind.is_answered() && entry.answered == 0 && !entry.was_answered)
         {
             // After a repetition, it may say how far the responder is, the answer having been lost in front.
-            if self.stats.has_repeated() || self.reasons.has(Reason::LostAhead) {
+            let has_come_twice =
+                self.stats.has_repeated() || self.stats.duplicates > 0 || self.stats.late > 0;
+            if has_come_twice || self.reasons.has(Reason::LostAhead) {
                 self.reasons.add(Reason::LostAhead);
             } else {
                 let (kind, first) = (entry.kind, entry.first_frame);

@@ -112,10 +112,12 @@ impl<'a> Seen<'a> {
             destination: roce.carrier.destination(),
             queue_pair: bth.destination,
         };
+        // Beyond three hundred years a time is none.
+        let time = record.time.and_then(|time| i64::try_from(time).ok());
         Some(Seen {
             frame: record.frame,
-            time: record.time.and_then(|time| i64::try_from(time).ok()).unwrap_or_default(),
-            has_time: record.time.is_some(),
+            time: time.unwrap_or_default(),
+            has_time: time.is_some(),
             key,
             udp_source,
             ip_id,

@@ -6,8 +6,8 @@ use std::path::Path;
 use rdmalab_craft::trace::LinkType;
 use rdmalab_craft::wire::{Bth, Carrier, EthernetAddress, Headers, Msn, Opcode, Psn, Qpn, Syndrome};
 use rdmalab_craft::{Capture, CarriedBy, Ethernet, Exceptions, Flow, Frame, Host, Packet, Payload, Way};
-use rdmalab_lint::{Linter, MOST_FLOWS, MOST_REQUESTS, RuleId, lint};
-use rdmalab_trace::Reader;
+use rdmalab_lint::{Linter, MOST_FLOWS, MOST_REQUESTS, Reason, RuleId, lint};
+use rdmalab_trace::{Reader, Record};
 
 fn host(n: u8) -> Host {
     Host::new(EthernetAddress([2, 0, 0, 0, 0, n]), [10, 0, 0, n].into())
@@ -187,6 +187,35 @@ fn hostile_captures_come_to_an_end() {
             }
         }
         let _ = lint(&damaged[..], &mut ());
+    }
+}
+
+/// Times that go back, are none, or are further apart than a number holds.
+#[test]
+fn times_without_sense_come_to_an_end() {
+    let far = [i128::from(i64::MIN), i128::from(i64::MAX), i128::MIN, i128::MAX, 0];
+    for name in ["rnr", "read_bw_loss", "write_drop_after", "send_timeouts", "rping"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../pcaps/{name}.pcap"));
+        let file = fs::read(path).unwrap();
+        for kind in 0..3 {
+            let mut reader = Reader::new(&file[..]).unwrap();
+            let mut linter = Linter::new();
+            while let Some(record) = reader.next().unwrap() {
+                let time = match kind {
+                    0 => None,
+                    1 => Some(far[record.frame as usize % far.len()]),
+                    _ => record.time.map(|time| -time),
+                };
+                linter.packet(&Record { time, ..record }, &mut ());
+            }
+            let report = linter.finish(&mut ());
+            assert!(report.is_clean(), "{name}, {kind}:\n{report}");
+            let _ = report.json();
+            if kind == 0 && name == "rnr" {
+                assert!(report.flows[0].reasons.has(Reason::NoTimes), "{report}");
+                assert_eq!(report.flows[0].stats.returns.iter().sum::<u64>(), 91, "{report}");
+            }
+        }
     }
 }
 

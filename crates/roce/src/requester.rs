@@ -200,7 +200,7 @@ impl Requester {
             }
         };
         let outstanding = psn.distance(self.unacknowledged).max(0) as u32;
-        outstanding < port.effective_window() && outstanding + packets <= MAX_OUTSTANDING
+        outstanding < self.retry.window(port.effective_window()) && outstanding + packets <= MAX_OUTSTANDING
     }
 
     /// Sends the packet under the cursor; [`may_send`](Self::may_send) said that it may go.
@@ -288,7 +288,8 @@ impl Requester {
         let psn = flight.first.add(packet);
         let end = if read_or_atomic { flight.first.add(flight.packets) } else { psn.next() };
         // An acknowledgement must be asked for before the window closes or the credits end, or both sides would wait.
-        let closes = end.distance(self.unacknowledged) >= owner.port.effective_window() as i32
+        let window = self.retry.window(owner.port.effective_window());
+        let closes = end.distance(self.unacknowledged) >= window as i32
             || (packet == 0 && !self.credit.covers(&work.operation, flight.number));
         let asks = segment.last || closes || self.silent + 1 >= owner.port.ack_interval();
 
@@ -334,6 +335,9 @@ impl Requester {
         if self.retry.is_overdue(now) {
             owner.counters.local_ack_timeout += 1;
             self.go_back(RetryCause::Timeout, owner)?;
+            self.retry.shrink(owner.port.effective_window());
+            // The peer may have much of it already, and nothing that asked to be told so: the first packet asks.
+            self.silent = owner.port.ack_interval() - 1;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! How often and when a requester may try again.
+//! How often and when a requester may try again, and with how much.
 
 use rdmalab_wire::Psn;
 
@@ -6,6 +6,9 @@ use crate::settings::Settings;
 
 /// RNR retries without a limit, as the specification has it for this count only.
 const INFINITE: u8 = 7;
+
+/// Packets that follow a timeout, at most, before something is acknowledged.
+const AFTER_TIMEOUT: u32 = 16;
 
 /// Budgets and the deadline of a requester.
 #[derive(Debug, Default)]
@@ -15,6 +18,8 @@ pub(super) struct Retry {
     /// Where the last restart began, until something new is acknowledged.
     pub(super) restarted: Option<Psn>,
     awaits: Awaits,
+    /// How often the window is halved at present.
+    halvings: u8,
     retries_left: u8,
     rnr_left: u8,
 }
@@ -37,9 +42,10 @@ impl Retry {
         retry
     }
 
-    /// Something new was acknowledged: all budgets are whole again.
+    /// Something new was acknowledged: all budgets are whole again, and twice as much may be under way.
     pub(super) fn refill(&mut self, settings: &Settings) {
         self.set_budgets(settings);
+        self.halvings = self.halvings.saturating_sub(1);
         self.restarted = None;
     }
 
@@ -54,6 +60,17 @@ impl Retry {
         let left = self.retries_left.checked_sub(1);
         self.retries_left = left.unwrap_or(0);
         left.is_some()
+    }
+
+    /// Nothing came back in time. If some queue on the way is shorter than the window, what is sent again in one go is cut off
+    /// at the same place as before; so less of it is sent until something is acknowledged.
+    pub(super) fn shrink(&mut self, window: u32) {
+        self.halvings = (window / AFTER_TIMEOUT).max(1).ilog2() as u8;
+    }
+
+    /// What is left of a window.
+    pub(super) fn window(&self, whole: u32) -> u32 {
+        (whole >> self.halvings).max(1)
     }
 
     /// Takes one from the RNR budget; `false` if there is none left.

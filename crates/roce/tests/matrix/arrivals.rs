@@ -32,7 +32,7 @@ pub fn run(service: Service, loss: Probability, mtu: PathMtu) -> Found {
         b.receive(n as u64, n * MESSAGE, MESSAGE).unwrap();
         a.post(n as u64, Operation::Send, n * MESSAGE, length).unwrap();
     }
-    let mut link = link(lossy(loss));
+    let mut link = link(lossy(loss), usize::MAX);
     while a.endpoint.has_packets() {
         a.fill_batch(0);
         for packet in &a.packets {

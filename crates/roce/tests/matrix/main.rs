@@ -13,6 +13,7 @@
 mod arrivals;
 #[path = "../pair/pair.rs"]
 mod pair;
+mod short_queues;
 mod transfer;
 
 use std::fmt::Write;
@@ -67,9 +68,8 @@ fn reliable(table: &mut String) {
         for (loss, of_each) in LOSSES {
             for mtu in MTUS {
                 for outstanding in [1, 8, 64] {
-                    let (control, marks) = (CongestionControl::None, probability(0.0));
                     let lost = probability(of_each);
-                    let found = Transfer { kind, loss: lost, mtu, outstanding, control, marks }.run();
+                    let found = Transfer { kind, loss: lost, mtu, outstanding, ..Transfer::default() }.run();
                     writeln!(
                         table,
                         "{:5} {:>5} {:>4} {:>3} {:>5} {:>9} {:>6} {:>6} {:>7} {:>4} {:>7}",
@@ -120,8 +120,8 @@ fn rates(table: &mut String) {
     ];
     for (name, control) in controls {
         for (marks, of_each) in [("0", 0.0), ("0.1%", 0.001), ("1%", 0.01), ("10%", 0.1), ("all", 1.0)] {
-            let (kind, mtu, outstanding, loss) = (Kind::Write, PathMtu::M1024, 8, probability(0.0));
-            let found = Transfer { kind, loss, mtu, outstanding, control, marks: probability(of_each) }.run();
+            let marked = probability(of_each);
+            let found = Transfer { outstanding: 8, control, marks: marked, ..Transfer::default() }.run();
             writeln!(
                 table,
                 "{name:14} {marks:>5} {:>5} {:>9} {:>6} {:>6} {:>6} {:>4}",

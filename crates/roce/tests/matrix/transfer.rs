@@ -41,6 +41,29 @@ pub struct Transfer {
     pub control: CongestionControl,
     /// Of each packet, where something holds the flow back.
     pub marks: Probability,
+    /// Bytes of each operation, of which as many make up [`TOTAL`].
+    pub message: usize,
+    /// Bytes that may wait for the link; what is more is lost.
+    pub queue: usize,
+    pub profile: Profile,
+}
+
+impl Default for Transfer {
+    /// WRITEs of 16 KiB, one by one, over a link that loses nothing.
+    fn default() -> Self {
+        let never = Probability::new(0.0).unwrap();
+        Self {
+            kind: Kind::Write,
+            loss: never,
+            mtu: PathMtu::M1024,
+            outstanding: 1,
+            control: CongestionControl::None,
+            marks: never,
+            message: MESSAGE,
+            queue: usize::MAX,
+            profile: PLAIN,
+        }
+    }
 }
 
 /// What a transfer took.
@@ -62,11 +85,11 @@ pub struct Found {
 }
 
 /// A link that treats each packet by some rules.
-pub fn link(rules: RuleSet) -> Link {
+pub fn link(rules: RuleSet, queue_limit: usize) -> Link {
     let config = LinkConfig {
         latency: LATENCY,
         bandwidth: NonZeroU64::new(BANDWIDTH),
-        queue_limit: usize::MAX,
+        queue_limit,
         in_flight_limit: usize::MAX,
     };
     Link::new(config, rules)
@@ -82,7 +105,7 @@ impl Transfer {
         let heeds_marks = self.control != CongestionControl::None;
         let setup = Setup {
             service: Service::Rc,
-            profile: Profile { ecn_capable: heeds_marks, ..PLAIN },
+            profile: Profile { ecn_capable: heeds_marks, ..self.profile },
             congestion_control: self.control,
             mtu: self.mtu,
             reads: self.outstanding as u8,
@@ -100,9 +123,10 @@ impl Transfer {
         let pattern: Vec<u8> = (0..TOTAL).map(|at| (at * 31 + at / 251) as u8).collect();
         source.write(0, &pattern).unwrap();
         if self.kind == Kind::Send {
-            (0..MESSAGES).for_each(|n| b.receive(1000 + n as u64, n * MESSAGE, MESSAGE).unwrap());
+            (0..TOTAL / self.message)
+                .for_each(|n| b.receive(1000 + n as u64, n * self.message, self.message).unwrap());
         }
-        let mut link = link(lossy(self.loss).with(rule::mark(self.marks)));
+        let mut link = link(lossy(self.loss).with(rule::mark(self.marks)), self.queue);
         let nanoseconds = self.drive(&mut peers, &mut link, if heeds_marks { &ETHERNET } else { &[] });
 
         let [a, b] = &mut peers;
@@ -125,17 +149,17 @@ impl Transfer {
     /// each packet on the link.
     fn drive(&self, peers: &mut [Peer; 2], link: &mut Link, head: &[u8]) -> u64 {
         let (mut now, mut posted, mut done) = (0, 0, 0);
-        let ends = [End::A, End::B];
+        let (ends, messages) = ([End::A, End::B], TOTAL / self.message);
         loop {
-            while posted < MESSAGES && posted < done + self.outstanding {
-                let place = posted * MESSAGE;
+            while posted < messages && posted < done + self.outstanding {
+                let place = posted * self.message;
                 let remote = peers[1].remote(Door::Region, place);
                 let operation = match self.kind {
                     Kind::Write => Operation::RdmaWrite(remote),
                     Kind::Send => Operation::Send,
                     Kind::Read => Operation::RdmaRead(remote),
                 };
-                peers[0].post(posted as u64, operation, place, MESSAGE).unwrap();
+                peers[0].post(posted as u64, operation, place, self.message).unwrap();
                 posted += 1;
             }
             for (peer, end) in peers.iter_mut().zip(ends) {
@@ -161,7 +185,7 @@ impl Transfer {
                 assert_eq!((completion.id, completion.status), (done as u64, CompletionStatus::Success));
                 done += 1;
             }
-            if done == MESSAGES {
+            if done == messages {
                 return now;
             }
         }

@@ -99,6 +99,8 @@ pub struct Adapter {
     /// What [`Host::settled_neighbours`] was when identifiers that wait for neighbours were told last.
     settled: u64,
     streams: EmulatedStreams,
+    /// The host got a frame of its own, or did what was due.
+    host_stirred: bool,
 }
 
 impl Adapter {
@@ -133,6 +135,7 @@ impl Adapter {
             waiting: Waiting::Nothing,
             settled: 0,
             streams: EmulatedStreams::default(),
+            host_stirred: false,
         })
     }
 
@@ -145,11 +148,20 @@ impl Adapter {
     pub fn handle_frame(&mut self, now: u64, frame: &[u8]) {
         if let Handled::Roce(packet) = self.host.handle_frame(now, frame) {
             self.port.handle_packet(now, packet);
+        } else {
+            self.host_stirred = true;
         }
+    }
+
+    /// Whether the host got a frame of its own or did what was due since this was asked last.
+    #[cfg(feature = "net")]
+    pub(crate) fn has_host_stirred(&mut self) -> bool {
+        std::mem::take(&mut self.host_stirred)
     }
 
     /// Does everything that is due by `now`.
     pub fn handle_timeout(&mut self, now: u64) {
+        self.host_stirred |= self.host.next_timeout(now).is_some_and(|due| due <= now);
         self.host.handle_timeout(now);
         self.streams.receive(&mut self.host, &mut self.port);
         self.port.handle_timeout(now);
@@ -213,6 +225,7 @@ impl Adapter {
                 left -= 1;
             } else if self.host.poll_frame(now, &mut self.control) {
                 self.waiting = Waiting::Control;
+                self.host_stirred = true;
             } else if self.streams.send(&mut self.host, &mut self.port) {
                 // The host has segments now.
             } else if !self.port.fill(now) {

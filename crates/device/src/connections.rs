@@ -78,6 +78,8 @@ pub(crate) struct ConnectionTable {
     transport: Transport,
     /// Streams that identifiers have given up.
     given_up: Vec<StreamId>,
+    /// Events that channels were told of so far, those that came from another channel once more.
+    told: u64,
 }
 
 impl ConnectionTable {
@@ -103,6 +105,7 @@ impl ConnectionTable {
             lost_events: 0,
             transport: Transport::default(),
             given_up: Vec::new(),
+            told: 0,
         })
     }
 
@@ -180,7 +183,20 @@ impl ConnectionTable {
         if let Some(channel) = self.channels.get_mut(identifier.channel) {
             channel.push(CmEvent { id, kind });
             identifier.waiting += 1;
+            self.told += 1;
         }
+    }
+
+    /// Events that came into channels so far.
+    #[cfg(feature = "net")]
+    pub(crate) fn told(&self) -> u64 {
+        self.told
+    }
+
+    /// Whether a channel has events, be it of identifiers that are gone.
+    #[cfg(feature = "net")]
+    pub(crate) fn has_event(&self, channel: CmChannel) -> bool {
+        self.channels.get(channel.0).is_some_and(|channel| !channel.is_empty())
     }
 
     fn psn(&mut self) -> Psn {
@@ -307,6 +323,7 @@ impl Connections<'_> {
         };
         if let Some(to) = channels.get_mut(channel.0) {
             to.append(moved);
+            self.table.told += 1;
         }
         Ok(())
     }

@@ -27,6 +27,7 @@ mod notices;
 mod protection_domain;
 mod queue_pair;
 mod shared_receive_queue;
+mod sleepers;
 mod sockets;
 mod stream;
 mod wire;
@@ -34,7 +35,7 @@ mod xrc_domain;
 
 use std::net::IpAddr;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rdmalab_host::Host;
@@ -45,6 +46,7 @@ use rdmalab_wire::RKey;
 use crate::port::Port;
 use node::Node;
 use notices::Notices;
+use sleepers::{Awaited, Sleepers};
 
 pub use address_handle::AddressHandle;
 pub use completion_channel::CompletionChannel;
@@ -65,8 +67,6 @@ pub use xrc_domain::XrcDomain;
 /// What the engine thread and the handles share.
 struct Shared {
     state: Mutex<Inner>,
-    /// Told after each turn of the engine, when completions or streams may have changed.
-    changed: Condvar,
     waker: Waker,
     /// Readable while asynchronous events wait.
     asynchronous: Arc<Signal>,
@@ -75,6 +75,7 @@ struct Shared {
 struct Inner {
     node: Node,
     notices: Notices,
+    sleepers: Sleepers,
     /// Why the engine stopped by itself.
     failure: Option<DeviceError>,
     stop: bool,
@@ -95,11 +96,13 @@ impl Inner {
 
     /// Tells what has come about, before the lock is let go.
     fn settle(&mut self) {
-        self.notices.settle(self.node.port());
+        let port = self.node.port();
+        self.notices.settle(port, &mut self.sleepers);
+        self.sleepers.settle(port);
     }
 }
 
-/// The state, for as long as it is locked. Whoever waits for a descriptor is told when it is let go.
+/// The state, for as long as it is locked. Whoever waits for a descriptor, or sleeps, is told when it is let go.
 struct Locked<'a>(MutexGuard<'a, Inner>);
 
 impl Deref for Locked<'_> {
@@ -119,6 +122,7 @@ impl DerefMut for Locked<'_> {
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
         self.0.settle();
+        self.0.sleepers.ring();
     }
 }
 
@@ -184,37 +188,59 @@ impl Shared {
         timeout: Option<Duration>,
         mut ready: impl FnMut(&mut Host) -> Option<T>,
     ) -> Result<Option<T>, DeviceError> {
-        self.wait_for_node(timeout, |node| node.host().and_then(&mut ready))
+        self.wait_for_inner(Awaited::Host, timeout, |inner| inner.node.host().and_then(&mut ready))
     }
 
-    /// Waits until `ready` gives something, the device fails, or the time is up (`Ok(None)`).
+    /// Waits until `ready` gives something, the device fails, or the time is up (`Ok(None)`). It is asked at once, and again
+    /// when what is awaited has come about.
     fn wait<T>(
         &self,
+        awaited: Awaited,
         timeout: Option<Duration>,
         mut ready: impl FnMut(&mut Port) -> Option<T>,
     ) -> Result<Option<T>, DeviceError> {
-        self.wait_for_node(timeout, |node| ready(node.port()))
+        self.wait_for_inner(awaited, timeout, |inner| ready(inner.port()))
     }
 
     /// Waits until the engine has stopped.
     fn wait_for_end(&self, patience: Duration) -> bool {
-        let runs = |inner: &mut Inner| !inner.has_ended;
-        let waited = self.changed.wait_timeout_while(self.bare_lock(), patience, runs);
-        waited.unwrap_or_else(PoisonError::into_inner).0.has_ended
+        let end = Instant::now().checked_add(patience);
+        let mut inner = self.bare_lock();
+        while !inner.has_ended {
+            match self.sleep(inner, Awaited::Turn, end) {
+                Ok(woken) => inner = woken,
+                Err(late) => return late.has_ended,
+            }
+        }
+        true
     }
 
-    /// As [`wait`](Self::wait), for what else there is than the port.
-    fn wait_for_node<T>(
-        &self,
-        timeout: Option<Duration>,
-        mut ready: impl FnMut(&mut Node) -> Option<T>,
-    ) -> Result<Option<T>, DeviceError> {
-        self.wait_for_inner(timeout, |inner| ready(&mut inner.node))
+    /// Sleeps until what is awaited may have come about, or something woke us in vain; without the lock, which is held
+    /// again afterwards. An error once the time is up.
+    fn sleep<'a>(
+        &'a self,
+        mut inner: MutexGuard<'a, Inner>,
+        awaited: Awaited,
+        end: Option<Instant>,
+    ) -> Result<MutexGuard<'a, Inner>, MutexGuard<'a, Inner>> {
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(inner);
+        }
+        let Inner { sleepers, node, .. } = &mut *inner;
+        let bed = sleepers.lie_down(awaited, node.port());
+        let mut inner = match left {
+            None => bed.bell.wait(inner).unwrap_or_else(PoisonError::into_inner),
+            Some(left) => bed.bell.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner).0,
+        };
+        inner.sleepers.get_up(&bed);
+        Ok(inner)
     }
 
     /// As [`wait`](Self::wait), for anything.
     fn wait_for_inner<T>(
         &self,
+        awaited: Awaited,
         timeout: Option<Duration>,
         mut ready: impl FnMut(&mut Inner) -> Option<T>,
     ) -> Result<Option<T>, DeviceError> {
@@ -223,6 +249,7 @@ impl Shared {
         loop {
             let found = ready(&mut inner);
             inner.settle();
+            inner.sleepers.ring();
             if let Some(found) = found {
                 return Ok(Some(found));
             }
@@ -232,17 +259,10 @@ impl Shared {
             if inner.stop {
                 return Err(DeviceError::Stopped);
             }
-            inner = match end {
-                None => self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner),
-                Some(end) => {
-                    let Some(left) =
-                        end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
-                    else {
-                        return Ok(None);
-                    };
-                    self.changed.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner).0
-                }
-            };
+            match self.sleep(inner, awaited, end) {
+                Ok(woken) => inner = woken,
+                Err(_) => return Ok(None),
+            }
         }
     }
 }

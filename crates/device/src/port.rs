@@ -86,6 +86,18 @@ impl Port {
         Ok(Connections { table, endpoint, context, iwarp, inquiries })
     }
 
+    /// Events that channels of connections were told of so far.
+    #[cfg(feature = "net")]
+    pub(crate) fn connection_events(&self) -> u64 {
+        self.connections.as_ref().map_or(0, |table| table.told())
+    }
+
+    /// Whether such a channel has events.
+    #[cfg(feature = "net")]
+    pub(crate) fn has_connection_event(&self, channel: crate::connections::CmChannel) -> bool {
+        self.connections.as_ref().is_some_and(|table| table.has_event(channel))
+    }
+
     fn service_connections(&mut self, now: u64) {
         if let Some(table) = &mut self.connections {
             table.service(&mut self.endpoint, &mut self.context, &mut self.iwarp, now);

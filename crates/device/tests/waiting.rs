@@ -271,3 +271,97 @@ fn who_waits_for_a_descriptor_finds_out_that_the_device_has_ended() {
     assert!(is_readable(&lab.device.event_descriptor(), PATIENCE));
     assert!(matches!(lab.device.wait_event(PATIENCE), Err(DeviceError::Stopped)));
 }
+
+/// How often the calling thread has gone to sleep so far.
+fn sleeps() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    count.unwrap().trim().parse().unwrap()
+}
+
+#[test]
+fn who_sleeps_for_a_queue_is_not_woken_for_another() {
+    const MESSAGES: u64 = 500;
+    let lab = Lab::new("127.7.93.20/8");
+    let events = lab.device.event_channel().unwrap();
+    let quiet = lab.device.completion_queue(1).unwrap();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let asleep = AtomicU64::new(0);
+    let long = Some(Duration::from_millis(200));
+    let sleeper = |wait: &dyn Fn()| {
+        let before = sleeps();
+        asleep.fetch_add(1, Ordering::Relaxed);
+        while !is_over.load(Ordering::Relaxed) {
+            wait();
+        }
+        sleeps() - before
+    };
+    std::thread::scope(|scope| {
+        let threads = [
+            scope.spawn(|| sleeper(&|| assert!(quiet.wait(long).unwrap().is_none()))),
+            scope.spawn(|| sleeper(&|| assert!(lab.channel.wait(long).unwrap().is_none()))),
+            scope.spawn(|| sleeper(&|| assert!(events.wait(long).unwrap().is_none()))),
+        ];
+        while asleep.load(Ordering::Relaxed) < threads.len() as u64 {
+            std::thread::yield_now();
+        }
+        let start = std::time::Instant::now();
+        for _ in 0..MESSAGES {
+            lab.send(SendFlags::empty());
+            lab.receive();
+        }
+        let rounds = start.elapsed().as_millis() as u64 / 200 + 1;
+        is_over.store(true, Ordering::Relaxed);
+        for thread in threads {
+            // For the lock, some; for each of the messages, a hundred times as many.
+            let slept = thread.join().unwrap();
+            assert!(slept < 20 + rounds * 4 + MESSAGES / 10, "woken {slept} times in {rounds} rounds");
+        }
+    });
+}
+
+#[test]
+fn of_many_who_sleep_for_one_queue_each_gets_what_there_is_for_it() {
+    const THREADS: u64 = 8;
+    const EACH: u64 = 50;
+    let lab = Lab::new("127.7.93.21/8");
+    let got = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                for _ in 0..EACH {
+                    lab.received.wait(PATIENCE).unwrap().expect("one for each");
+                    got.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        for sent in 0..THREADS * EACH {
+            lab.send(SendFlags::empty());
+            // A queue pair has room for so many receives.
+            while sent.saturating_sub(got.load(Ordering::Relaxed)) > 8 {
+                std::thread::yield_now();
+            }
+        }
+    });
+    assert_eq!(got.load(Ordering::Relaxed), THREADS * EACH);
+    assert_eq!(lab.received.poll(), None);
+}
+
+#[test]
+fn whoever_sleeps_for_whatever_is_told_that_the_device_has_stopped() {
+    let lab = Lab::new("127.7.93.22/8");
+    let events = lab.device.event_channel().unwrap();
+    let stopper = lab.device.stopper();
+    std::thread::scope(|scope| {
+        let threads = [
+            scope.spawn(|| lab.received.wait(None).map(drop)),
+            scope.spawn(|| lab.channel.wait(None).map(drop)),
+            scope.spawn(|| events.wait(None).map(drop)),
+            scope.spawn(|| lab.device.wait_event(None).map(drop)),
+        ];
+        assert!(stopper.stop(Duration::from_secs(20)));
+        for thread in threads {
+            assert!(matches!(thread.join().unwrap(), Err(DeviceError::Stopped)));
+        }
+    });
+}

@@ -47,6 +47,8 @@ pub(crate) struct CompletionQueue {
     capacity: usize,
     overrun: bool,
     armed: Option<NotifyOn>,
+    /// Somebody sleeps until it gets something.
+    watched: bool,
     /// Events due, with the one that waits.
     due: u32,
     /// How many queue pairs deliver into it; it can only go when there are none.
@@ -57,7 +59,7 @@ impl CompletionQueue {
     pub(crate) fn new(capacity: u32) -> Self {
         let capacity = capacity as usize;
         let entries = VecDeque::with_capacity(capacity);
-        Self { entries, capacity, overrun: false, armed: None, due: 0, users: 0 }
+        Self { entries, capacity, overrun: false, armed: None, watched: false, due: 0, users: 0 }
     }
 
     pub(crate) fn push(&mut self, completion: Completion) -> Added {
@@ -76,6 +78,16 @@ impl CompletionQueue {
     /// Arms it; for all completions rather than for some, if it is armed already.
     pub(crate) fn arm(&mut self, on: NotifyOn) {
         self.armed = self.armed.max(Some(on));
+    }
+
+    /// Watches for the next completion.
+    pub(crate) fn watch(&mut self) {
+        self.watched = true;
+    }
+
+    /// Whether it was watched and has got something, which ends that.
+    pub(crate) fn take_watched(&mut self) -> bool {
+        !self.entries.is_empty() && core::mem::take(&mut self.watched)
     }
 
     /// The event that waited was taken out; whether another is due.

@@ -59,6 +59,8 @@ pub struct Context {
     events: Events,
     /// Of completion queues that are armed, which are not asynchronous events.
     completion_events: Events,
+    /// Completion queues that were watched and have got something.
+    stirred: Events,
     next_address: u64,
 }
 
@@ -85,6 +87,7 @@ impl Context {
             address_handles: table(limits.address_handles),
             events: Events::default(),
             completion_events: Events::default(),
+            stirred: Events::default(),
             next_address: FIRST_ADDRESS,
         }
     }

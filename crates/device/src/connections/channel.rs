@@ -29,6 +29,11 @@ impl Channel {
         self.events.push_back(event);
     }
 
+    #[cfg(feature = "net")]
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
     /// Takes the oldest event out of an identifier that is there.
     pub(super) fn next(&mut self, is_there: impl Fn(CmId) -> bool) -> Option<CmEvent> {
         loop {

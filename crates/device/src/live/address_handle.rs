@@ -12,6 +12,7 @@ use rdmalab_wire::{QKey, Qpn};
 use super::Shared;
 use super::error::DeviceError;
 use super::protection_domain::ProtectionDomain;
+use super::sleepers::Awaited;
 use crate::connections::AddressError;
 
 /// The way for datagrams to a peer or a multicast group. Dropping it makes requests for it that have not been sent yet
@@ -39,8 +40,8 @@ impl AddressHandle {
         self.shared.tell_host(|host| {
             host.look_for(MonotonicClock::now(), self.destination);
         });
-        let came = self.shared.wait_for_node(Some(timeout), |node| {
-            let Some(host) = node.host() else { return Some(Reach::Known) };
+        let came = self.shared.wait_for_inner(Awaited::Host, Some(timeout), |inner| {
+            let Some(host) = inner.node.host() else { return Some(Reach::Known) };
             Some(host.reach(self.destination)).filter(|reach| *reach != Reach::Asking)
         })?;
         let reason = match came {

@@ -9,6 +9,7 @@ use rdmalab_verbs::CompletionQueueId;
 
 use super::error::DeviceError;
 use super::notices::ChannelId;
+use super::sleepers::Awaited;
 use super::{Shared, same_device};
 
 /// Where completion queues that are [armed](super::CompletionQueue::arm) tell that they got something
@@ -42,7 +43,8 @@ impl CompletionChannel {
 
     /// Waits for an event (`ibv_get_cq_event`); without a timeout, for ever. `None` if the time is up.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<Option<CompletionQueueId>, DeviceError> {
-        self.shared.wait_for_inner(timeout, |inner| inner.notices.next(self.id))
+        self.shared
+            .wait_for_inner(Awaited::CompletionEvent(self.id), timeout, |inner| inner.notices.next(self.id))
     }
 }
 

@@ -7,6 +7,7 @@ use rdmalab_verbs::{Completion, CompletionQueueId, NotifyOn};
 
 use super::completion_channel::CompletionChannel;
 use super::error::DeviceError;
+use super::sleepers::Awaited;
 use super::{Shared, same_device};
 
 /// Where completions of queue pairs arrive. Any thread may take them out.
@@ -63,7 +64,7 @@ impl CompletionQueue {
 
     /// Waits for a completion; without a timeout, for ever. `None` if the time is up.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<Option<Completion>, DeviceError> {
-        self.shared.wait(timeout, |port| port.context.poll_completion(self.id))
+        self.shared.wait(Awaited::Completion(self.id), timeout, |port| port.context.poll_completion(self.id))
     }
 
     /// Whether completions were lost because the queue was full.

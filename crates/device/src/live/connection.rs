@@ -10,6 +10,7 @@ use rdmalab_wire::mad::PortSpace;
 use super::error::DeviceError;
 use super::protection_domain::ProtectionDomain;
 use super::queue_pair::{QueuePair, QueuePairOptions};
+use super::sleepers::Awaited;
 use super::{Shared, same_device};
 use crate::connections::{CmChannel, CmError, CmEventKind, CmId, ConnectionParameters, Connections};
 use crate::iwarp::Transport;
@@ -84,7 +85,9 @@ impl EventChannel {
 
     /// Waits for an event (`rdma_get_cm_event`); without a timeout, for ever. `None` if the time is up.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<Option<ChannelEvent>, DeviceError> {
-        let event = self.shared.wait(timeout, |port| port.connections().ok()?.poll_event(self.channel))?;
+        let event = self.shared.wait(Awaited::ConnectionEvent(self.channel), timeout, |port| {
+            port.connections().ok()?.poll_event(self.channel)
+        })?;
         Ok(event.map(|event| self.event(event)))
     }
 
@@ -120,7 +123,7 @@ impl Identifier {
             listening.transpose()
         };
         let limit = LISTENING.as_secs();
-        let outcome = self.shared.wait(Some(LISTENING), listening)?;
+        let outcome = self.shared.wait(Awaited::Turn, Some(LISTENING), listening)?;
         outcome.ok_or(DeviceError::TimedOut { what: "a socket that listens", seconds: limit })?.map(drop)?;
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use super::frame_device::FrameDevice;
 use super::node::Node;
 use super::notices::Notices;
 use super::protection_domain::ProtectionDomain;
+use super::sleepers::{Awaited, Sleepers};
 use super::sockets::Sockets;
 use super::stream::{Listener, Stream};
 use super::wire::Wire;
@@ -131,9 +132,11 @@ impl Stopper {
     /// Stops the device and waits, for so long at most, until its capture is whole. Everybody who waits for something of
     /// the device is told [`DeviceError::Stopped`]. Whether the device has stopped.
     pub fn stop(&self, patience: Duration) -> bool {
-        self.shared.lock().stop = true;
+        let mut inner = self.shared.lock();
+        inner.stop = true;
+        inner.sleepers.call_all();
+        drop(inner);
         self.shared.waker.wake();
-        self.shared.changed.notify_all();
         self.shared.wait_for_end(patience)
     }
 }
@@ -218,6 +221,7 @@ impl Device {
             state: Mutex::new(Inner {
                 node,
                 notices: Notices::new(&asynchronous),
+                sleepers: Sleepers::default(),
                 failure: None,
                 stop: false,
                 has_ended: false,
@@ -225,7 +229,6 @@ impl Device {
                 is_cut: false,
                 rule_counts: Counts::default(),
             }),
-            changed: Condvar::new(),
             asynchronous,
             waker: poller.waker(),
         });
@@ -267,7 +270,7 @@ impl Device {
 
     /// Waits for an asynchronous event; without a timeout, for ever. `None` if the time is up.
     pub fn wait_event(&self, timeout: Option<Duration>) -> Result<Option<DeviceEvent>, DeviceError> {
-        self.shared.wait(timeout, Port::poll_asynchronous_event)
+        self.shared.wait(Awaited::AsynchronousEvent, timeout, Port::poll_asynchronous_event)
     }
 
     /// A descriptor for `poll(2)` and the like that is readable while [asynchronous events](Self::poll_event) wait to be taken
@@ -346,7 +349,7 @@ impl Device {
 
     /// Waits until no streams are left, unless nobody is at the other end of the link.
     fn wait_for_streams(&self, patience: Duration, left: impl Fn(&Host) -> usize) {
-        let _ = self.shared.wait_for_inner(Some(patience), |inner| {
+        let _ = self.shared.wait_for_inner(Awaited::Turn, Some(patience), |inner| {
             let is_done = inner.is_cut || inner.node.host().is_none_or(|host| left(host) == 0);
             is_done.then_some(())
         });
@@ -354,7 +357,8 @@ impl Device {
 
     fn stop(&mut self) {
         // What was written to streams before they were dropped, or completed over iWARP, should still arrive.
-        let _ = self.shared.wait(Some(PARTING), |port| (!port.iwarp.has_unsent()).then_some(()));
+        let _ =
+            self.shared.wait(Awaited::Turn, Some(PARTING), |port| (!port.iwarp.has_unsent()).then_some(()));
         self.wait_for_streams(PARTING, Host::unfinished_streams);
         self.wait_for_streams(COURTESY, Host::half_closed_streams);
         self.shared.lock().stop = true;

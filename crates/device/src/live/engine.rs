@@ -6,6 +6,7 @@ use std::time::Duration;
 use rdmalab_net::{MonotonicClock, Poller, use_precise_timers};
 
 use super::error::DeviceError;
+use super::sleepers::{Awaited, ring};
 use super::wire::{Wire, is_passing};
 use super::{Inner, Shared};
 use crate::adapter::Progress;
@@ -37,8 +38,7 @@ impl Drop for End<'_> {
         let mut inner = self.0.lock();
         (inner.stop, inner.has_ended) = (true, true);
         inner.notices.end();
-        drop(inner);
-        self.0.changed.notify_all();
+        inner.sleepers.call_all();
     }
 }
 
@@ -46,10 +46,10 @@ fn drive(shared: &Arc<Shared>, mut poller: Poller, wire: &mut Wire) -> Result<()
     // Only makes short timers fire on time.
     let _ = use_precise_timers();
     let mut progress = Progress::Done;
-    let mut down = false;
-    loop {
-        let Some(timeout) = timeout(&shared.lock(), wire, progress, down) else { return Ok(()) };
-        wire.device.wait(&mut poller, wire.interest(progress == Progress::Blocked), timeout)?;
+    let mut bells = Vec::new();
+    let mut limit = timeout(&shared.lock(), wire, progress, false);
+    while let Some(patience) = limit {
+        wire.device.wait(&mut poller, wire.interest(progress == Progress::Blocked), patience)?;
         let mut inner = shared.lock();
         let turn = turn(&mut inner, wire);
         inner.rule_counts = wire.rule_counts();
@@ -60,14 +60,29 @@ fn drive(shared: &Arc<Shared>, mut poller: Poller, wire: &mut Wire) -> Result<()
             wire.note_fault(error);
         }
         inner.link_fault = wire.fault();
-        drop(inner);
-        shared.changed.notify_all();
-        (progress, down) = match turn {
-            Ok(progress) => (progress, false),
-            Err(error) if is_passing(&error) => (Progress::Done, true),
+        let down = match turn {
+            Ok(made) => {
+                progress = made;
+                false
+            }
+            Err(error) if is_passing(&error) => {
+                progress = Progress::Done;
+                true
+            }
             Err(error) => return Err(error),
         };
+        limit = timeout(&inner, wire, progress, down);
+        inner.sleepers.call(Awaited::Turn);
+        if inner.node.has_host_stirred() {
+            inner.sleepers.call(Awaited::Host);
+        }
+        inner.settle();
+        // Whoever is woken wants the lock, so it is let go first.
+        inner.sleepers.swap_called(&mut bells);
+        drop(inner);
+        ring(&mut bells);
     }
+    Ok(())
 }
 
 /// How long to wait for the network; `None` if the engine is to stop.

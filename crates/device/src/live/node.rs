@@ -34,6 +34,14 @@ impl Node {
         }
     }
 
+    /// Whether the emulated host got or did something since this was asked last, so that its streams may have changed.
+    pub(super) fn has_host_stirred(&mut self) -> bool {
+        match self {
+            Self::Host(adapter) => adapter.has_host_stirred(),
+            Self::Port(..) => false,
+        }
+    }
+
     /// A frame from the link.
     pub(super) fn handle_frame(&mut self, now: u64, frame: &[u8]) {
         match self {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use rdmalab_net::{NetError, Signal};
 use rdmalab_verbs::CompletionQueueId;
 
+use super::sleepers::{Awaited, Sleepers};
 use crate::port::Port;
 
 /// Names a channel of a device.
@@ -50,9 +51,10 @@ impl Flag {
         Self { signal: Arc::clone(signal), is_raised: false }
     }
 
-    fn set(&mut self, raised: bool) {
+    /// Says whether it has become readable.
+    fn set(&mut self, raised: bool) -> bool {
         if raised == self.is_raised {
-            return;
+            return false;
         }
         self.is_raised = raised;
         if raised {
@@ -61,6 +63,7 @@ impl Flag {
             // Reading a descriptor of our own cannot fail; should it, somebody looks once in vain.
             let _ = self.signal.lower();
         }
+        raised
     }
 }
 
@@ -127,8 +130,9 @@ impl Notices {
         self.has_ended = true;
     }
 
-    /// Takes in what the port has to tell, and makes the descriptors say what is so.
-    pub(super) fn settle(&mut self, port: &mut Port) {
+    /// Takes in what the port has to tell, makes the descriptors say what is so, and calls those who sleep for it: whoever
+    /// does has found nothing, so that the descriptor of what he sleeps for was not readable.
+    pub(super) fn settle(&mut self, port: &mut Port, sleepers: &mut Sleepers) {
         while let Some(queue) = port.context.poll_completion_event() {
             let Some(attached) = self.queues.get_mut(&queue) else { continue };
             let Some(channel) = self.channels.get_mut(&attached.channel) else { continue };
@@ -137,9 +141,13 @@ impl Notices {
                 channel.waiting.push_back(queue);
             }
         }
-        self.asynchronous.set(port.has_events() || self.has_ended);
-        for channel in self.channels.values_mut() {
-            channel.flag.set(!channel.waiting.is_empty() || self.has_ended);
+        if self.asynchronous.set(port.has_events() || self.has_ended) {
+            sleepers.call(Awaited::AsynchronousEvent);
+        }
+        for (&id, channel) in &mut self.channels {
+            if channel.flag.set(!channel.waiting.is_empty() || self.has_ended) {
+                sleepers.call(Awaited::CompletionEvent(id));
+            }
         }
     }
 }

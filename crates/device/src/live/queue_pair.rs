@@ -15,6 +15,7 @@ use super::completion_queue::CompletionQueue;
 use super::error::DeviceError;
 use super::protection_domain::ProtectionDomain;
 use super::shared_receive_queue::SharedReceiveQueue;
+use super::sleepers::Awaited;
 use super::xrc_domain::XrcDomain;
 use super::{Inner, Shared};
 use crate::port::Port;
@@ -228,7 +229,7 @@ impl Drop for QueuePair {
     fn drop(&mut self) {
         // What it has carried out should still be answered, should the link be slow to take that.
         let said = |port: &mut Port| (!port.endpoint.owes_answers(self.number)).then_some(());
-        let _ = self.shared.wait(Some(LAST_WORDS), said);
+        let _ = self.shared.wait(Awaited::Turn, Some(LAST_WORDS), said);
         let mut inner = self.shared.lock();
         let _ = inner.port().destroy_queue_pair(self.number);
         let Some(host) = inner.node.host() else { return };

@@ -20,6 +20,7 @@ impl Context {
         // One about an overrun, one because it is armed.
         self.events.add_sources(1);
         self.completion_events.add_sources(1);
+        self.stirred.add_sources(1);
         Ok(CompletionQueueId(id))
     }
 
@@ -28,6 +29,7 @@ impl Context {
         remove_unused(&mut self.completion_queues, queue.0, |queue| queue.users)?;
         self.events.remove_source(ContextEvent::CompletionQueueOverrun(queue));
         self.completion_events.remove_source(ContextEvent::Completion(queue));
+        self.stirred.remove_source(ContextEvent::Completion(queue));
         Ok(())
     }
 
@@ -41,6 +43,23 @@ impl Context {
     ) -> Result<(), NoSuchObject> {
         self.completion_queues.get_mut(queue.0).ok_or(NoSuchObject)?.arm(on);
         Ok(())
+    }
+
+    /// Watches a completion queue: [`poll_stirred`](Self::poll_stirred) tells once that it has got something. Besides arming
+    /// it, which is the application's: for those who let threads sleep until there is something to be taken out, and wake
+    /// only these. Of completions that are in it already nothing is told.
+    pub fn watch_completion_queue(&mut self, queue: CompletionQueueId) -> Result<(), NoSuchObject> {
+        self.completion_queues.get_mut(queue.0).ok_or(NoSuchObject)?.watch();
+        Ok(())
+    }
+
+    /// A [watched](Self::watch_completion_queue) queue that has got something; it is not watched any more. Take all out
+    /// before watching again: then one that is watched again is told of once at most.
+    pub fn poll_stirred(&mut self) -> Option<CompletionQueueId> {
+        match self.stirred.pop()? {
+            ContextEvent::Completion(queue) => Some(queue),
+            _ => None,
+        }
     }
 
     /// Takes the oldest completion out.
@@ -66,10 +85,15 @@ impl Context {
 
     /// Adds a completion; for engines.
     pub fn complete(&mut self, queue: CompletionQueueId, completion: Completion) {
-        match self.completion_queues.get_mut(queue.0).map(|queue| queue.push(completion)) {
-            None | Some(Added::Quietly) => {}
-            Some(Added::Told) => self.completion_events.push(ContextEvent::Completion(queue)),
-            Some(Added::Overrun) => {
+        let Some(entries) = self.completion_queues.get_mut(queue.0) else { return };
+        let added = entries.push(completion);
+        if entries.take_watched() {
+            self.stirred.push(ContextEvent::Completion(queue));
+        }
+        match added {
+            Added::Quietly => {}
+            Added::Told => self.completion_events.push(ContextEvent::Completion(queue)),
+            Added::Overrun => {
                 self.overruns += 1;
                 self.events.push(ContextEvent::CompletionQueueOverrun(queue));
             }

@@ -245,3 +245,29 @@ fn a_queue_that_is_gone_cannot_be_armed_and_tells_nothing() {
     assert_eq!(context.poll_event(), None);
     assert_eq!(context.arm_completion_queue(queue, NotifyOn::Any), Err(NoSuchObject));
 }
+
+#[test]
+fn a_watched_queue_is_told_of_once_and_only_of_what_comes_later() {
+    let mut context = Context::default();
+    let queue = context.create_completion_queue(4).unwrap();
+    let other = context.create_completion_queue(4).unwrap();
+    context.complete(queue, completion(1));
+    assert_eq!(context.poll_stirred(), None, "nobody watches");
+    context.watch_completion_queue(queue).unwrap();
+    assert_eq!(context.poll_stirred(), None, "it was there before");
+    context.complete(other, completion(2));
+    assert_eq!(context.poll_stirred(), None, "it went elsewhere");
+    for id in 3..6 {
+        context.complete(queue, completion(id));
+    }
+    assert_eq!(context.poll_stirred(), Some(queue));
+    assert_eq!(context.poll_stirred(), None);
+    // It is the application's business whether it is armed.
+    assert_eq!(context.poll_completion_event(), None);
+    context.watch_completion_queue(queue).unwrap();
+    while context.poll_completion(queue).is_some() {}
+    context.complete(queue, completion(7));
+    context.destroy_completion_queue(queue).unwrap();
+    assert_eq!(context.poll_stirred(), None, "it is gone");
+    assert!(context.watch_completion_queue(queue).is_err());
+}

@@ -39,8 +39,12 @@ pub const SEGMENTS_MAX: usize = 64;
 pub const SEND_MAX: usize = 65_507;
 /// Bytes of a buffer that holds whatever arrives together.
 pub const ARRIVAL_MAX: usize = 65_535;
-/// Bytes of the kernel's buffers that are asked for, each way. It may grant less.
-const BUFFER: usize = 4 << 20;
+/// Bytes of the kernel's buffer for what is sent that are asked for. It may grant less.
+const SEND_BUFFER: usize = 4 << 20;
+/// Bytes that may wait to be received: what a hundred senders have under way at once, while whoever is to receive does not get
+/// the processor. The kernel takes the memory as it is needed; it grants less where `net.core.rmem_max` says so, unless it is
+/// asked by somebody privileged.
+const RECEIVE_BUFFER: usize = 64 << 20;
 
 /// What arrived: one datagram, or several of one sender, each as long as the first but for the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,11 +99,11 @@ impl DatagramSocket {
             IpAddr::V4(_) => setsockopt(&socket, IpRecvTos, &true),
             IpAddr::V6(_) => setsockopt(&socket, Ipv6RecvTClass, &true),
         };
-        if setsockopt(&socket, RcvBufForce, &BUFFER).is_err() {
-            let _ = setsockopt(&socket, RcvBuf, &BUFFER);
+        if setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER).is_err() {
+            let _ = setsockopt(&socket, RcvBuf, &RECEIVE_BUFFER);
         }
-        if setsockopt(&socket, SndBufForce, &BUFFER).is_err() {
-            let _ = setsockopt(&socket, SndBuf, &BUFFER);
+        if setsockopt(&socket, SndBufForce, &SEND_BUFFER).is_err() {
+            let _ = setsockopt(&socket, SndBuf, &SEND_BUFFER);
         }
         let _ = setsockopt(&socket, UdpGroSegment, &true);
         let cuts = getsockopt(&socket, UdpGsoSegment).is_ok();

@@ -194,22 +194,26 @@ impl Session {
         remote: Vec<Side>,
     ) -> Result<(), PerfError> {
         for (place, (queue_pair, peer)) in self.queue_pairs.iter().zip(&remote).enumerate() {
+            let is_managed = !self.identifiers.is_empty();
+            let connected = options.kind != QueuePairType::Ud;
+            if is_managed && connected {
+                // rdma_cm has connected it. The GID that the peer tells leads nowhere: Linux' iWARP has a MAC address there.
+                continue;
+            }
             if self.local.is_ipv4() != peer.gid.is_ipv4() {
                 return Err(PerfError::Families { local: self.local, peer: peer.gid });
             }
-            let is_managed = !self.identifiers.is_empty();
             let path = Path {
                 traffic_class: options.traffic_class,
                 hop_limit: options.hop_limit,
                 ..Path::new(self.local, peer.gid)
             };
             let reliable = options.kind == QueuePairType::Rc;
-            let connected = options.kind != QueuePairType::Ud;
             if !connected {
                 self.ways.push(self.domain.address_handle(path)?);
             }
             if is_managed {
-                // It is connected, or sends already.
+                // It sends already.
                 continue;
             }
             queue_pair.modify(&Attributes {

@@ -48,6 +48,8 @@ pub(crate) struct EmulatedStreams {
     streams: BTreeMap<StreamId, Stream>,
     listeners: BTreeMap<ListenerId, u16>,
     ports: BTreeMap<u16, Listening>,
+    /// Streams to shut down once segments have carried all that was written.
+    parting: Vec<StreamId>,
     buffer: Vec<u8>,
 }
 
@@ -66,7 +68,7 @@ impl EmulatedStreams {
 
     /// Hands the host what is to be sent, of each stream as much as it takes; `false` if that is nothing.
     pub(crate) fn send(&mut self, host: &mut Host, port: &mut Port) -> bool {
-        let mut sent = false;
+        let mut sent = self.part(host);
         for _ in 0..port.iwarp.ready_count() {
             let Some(id) = port.iwarp.next_ready() else { break };
             let Some(stream) = self.streams.get_mut(&id) else { continue };
@@ -92,6 +94,22 @@ impl EmulatedStreams {
         sent
     }
 
+    /// Shuts streams down, each with a segment of its own: Linux' siw hears of an end before it sees the data of the same
+    /// segment, and so loses the private data of a rejection. `true` if there was one.
+    fn part(&mut self, host: &mut Host) -> bool {
+        let mut parted = false;
+        let streams = &self.streams;
+        self.parting.retain(|id| {
+            let Some(stream) = streams.get(id) else { return false };
+            if !host.takes_segment(stream.host, 0) {
+                return true;
+            }
+            parted |= host.shut_down(stream.host).is_ok();
+            false
+        });
+        parted
+    }
+
     fn obey(&mut self, host: &mut Host, port: &mut Port) {
         while let Some(command) = port.iwarp.next_command() {
             match command {
@@ -113,11 +131,7 @@ impl EmulatedStreams {
                         port.iwarp.failed(&mut port.context, stream, loss);
                     }
                 },
-                Command::ShutDown(id) => {
-                    if let Some(stream) = self.streams.get(&id) {
-                        let _ = host.shut_down(stream.host);
-                    }
-                }
+                Command::ShutDown(id) => self.parting.push(id),
                 // The host winds up what the port has no use for any more.
                 Command::Close(id) => {
                     if let Some(stream) = self.streams.remove(&id) {

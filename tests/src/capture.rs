@@ -12,8 +12,9 @@ use crate::Network;
 use crate::process::{Process, run};
 
 /// What tshark guesses about the payload of SENDs, each of which calls an innocent one malformed now and then: RPC
-/// over RDMA, an Ethernet frame without its addresses, and one with another header in front.
-const GUESSES: [&str; 3] = ["rpcrdma_infiniband", "eth_over_ib", "mellanox_eoib"];
+/// over RDMA, an Ethernet frame without its addresses, and one with another header in front; over iWARP also SMB.
+const GUESSES: [&str; 5] =
+    ["rpcrdma_infiniband", "eth_over_ib", "mellanox_eoib", "rpcrdma_iwarp", "smb_direct_iwarp"];
 
 /// tcpdump at work. Dropping it unfinished ends it; the file stays with the test's other files.
 #[derive(Debug)]
@@ -57,6 +58,8 @@ impl Capture {
 pub struct Verdict {
     /// How many packets tshark could read as InfiniBand.
     pub tshark_roce: u64,
+    /// How many FPDUs of iWARP it found.
+    pub tshark_fpdus: u64,
     /// The numbers of the frames that tshark calls malformed.
     pub tshark_malformed: Vec<u64>,
     /// What our own reading found, ICRCs above all, which tshark does not check.
@@ -69,16 +72,18 @@ impl Verdict {
     pub fn of(network: &Network, file: &Path) -> Self {
         let mut tshark = Command::new("tshark");
         tshark.arg("-r").arg(file).args(GUESSES.iter().flat_map(|guess| ["--disable-heuristic", guess]));
-        tshark.args(["-T", "fields"]);
-        tshark.args(["-e", "frame.number", "-e", "infiniband.bth.opcode", "-e", "_ws.malformed"]);
+        // Where segments are missing or late it would else not find FPDUs.
+        tshark.args(["-o", "tcp.reassemble_out_of_order:TRUE", "-T", "fields"]);
+        tshark.args(["-e", "frame.number", "-e", "infiniband.bth.opcode", "-e", "iwarp_mpa.ulpdulength"]);
+        tshark.args(["-e", "_ws.malformed"]);
         let name = network.lab().unique("tshark");
         let said = run(&name, &mut tshark, network.lab().folder(), Duration::from_secs(120))
             .unwrap_or_else(|error| panic!("tshark cannot read {}: {error}", file.display()));
-        let (tshark_roce, tshark_malformed) = from_fields(&said.stdout);
+        let (tshark_roce, tshark_fpdus, tshark_malformed) = from_fields(&said.stdout);
         let open = File::open(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let ours = dump(BufReader::new(open), &mut std::io::sink(), DumpOptions::default())
             .unwrap_or_else(|error| panic!("{} cannot be read to its end: {error}", file.display()));
-        Self { tshark_roce, tshark_malformed, ours }
+        Self { tshark_roce, tshark_fpdus, tshark_malformed, ours }
     }
 
     /// `Err` says it if a packet is malformed or has a wrong ICRC, if the judges see different numbers of RoCE packets, or
@@ -97,6 +102,28 @@ impl Verdict {
         }
     }
 
+    /// As [`sound`](Self::sound), of iWARP: `Err` if a packet is malformed, if bytes of a stream are missing or judged by
+    /// nobody, if the judges see different numbers of FPDUs, if there is none, or if not each FPDU has a right CRC, or,
+    /// where none was asked for, none.
+    pub fn sound_iwarp(&self, crc: bool) -> Result<(), String> {
+        let fpdus = &self.ours.fpdus;
+        let (wanted, others) =
+            if crc { (fpdus.crc_right, fpdus.crc_absent) } else { (fpdus.crc_absent, fpdus.crc_right) };
+        let faults = [
+            (!self.tshark_malformed.is_empty(), "tshark calls packets malformed"),
+            (self.ours.malformed.count > 0, "packets are malformed"),
+            (fpdus.crc_wrong.count > 0, "not every CRC is right"),
+            (fpdus.crc_unknown > 0 || self.ours.iwarp_bytes_missing > 0, "the capture is not whole"),
+            (wanted == 0, "there is no FPDU as it should be"),
+            (others > 0, "FPDUs have CRCs, or have none, against what was asked for"),
+            (self.tshark_fpdus != wanted, "tshark counts FPDUs differently"),
+        ];
+        match faults.iter().find(|(is_so, _)| *is_so) {
+            Some((_, fault)) => Err(format!("{fault}: {self:?}")),
+            None => Ok(()),
+        }
+    }
+
     /// A panic unless it is [sound](Self::sound).
     #[track_caller]
     pub fn expect_sound(&self) {
@@ -104,18 +131,21 @@ impl Verdict {
     }
 }
 
-/// How many lines have an opcode, and which are malformed.
-fn from_fields(lines: &str) -> (u64, Vec<u64>) {
-    let (mut roce, mut malformed) = (0, Vec::new());
+/// How many lines have an opcode, how many lengths of FPDUs there are, several in a line as it may be, and which lines are
+/// malformed.
+fn from_fields(lines: &str) -> (u64, u64, Vec<u64>) {
+    let (mut roce, mut fpdus, mut malformed) = (0, 0, Vec::new());
     for line in lines.lines() {
         let mut fields = line.split('\t');
         let number = fields.next().and_then(|number| number.parse().ok()).unwrap_or(0);
         roce += u64::from(fields.next().is_some_and(|opcode| !opcode.is_empty()));
+        let lengths = fields.next().unwrap_or_default().split(',');
+        fpdus += lengths.filter(|length| !length.is_empty()).count() as u64;
         if fields.next().is_some_and(|mark| !mark.is_empty()) {
             malformed.push(number);
         }
     }
-    (roce, malformed)
+    (roce, fpdus, malformed)
 }
 
 #[cfg(test)]
@@ -124,6 +154,7 @@ mod tests {
 
     #[test]
     fn a_malformed_frame_is_told_by_its_number() {
-        assert_eq!(from_fields("1\t\t\n2\t17\t\n3\t4\t_ws.malformed\n"), (2, vec![3]));
+        let lines = "1\t\t\t\n2\t17\t\t\n3\t4\t\t_ws.malformed\n4\t\t22,1442\t\n";
+        assert_eq!(from_fields(lines), (2, 2, vec![3]));
     }
 }

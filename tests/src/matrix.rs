@@ -12,9 +12,11 @@ mod game;
 mod group;
 mod report;
 mod results;
+mod siw;
 
 pub use cell::{Cell, Family, Peer, Program, Role};
 pub use cells::cells;
 pub use fault::Fault;
 pub use group::{Group, Played, Setting};
 pub use report::{Report, Versions};
+pub use siw::{Carrier, Iwarp};

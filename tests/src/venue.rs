@@ -131,6 +131,26 @@ impl Place {
         self.network.set_mtu(Network::TAP, mtu.max(Self::LEAST_MTU));
     }
 
+    /// Gives this side's kernel the [addresses](Self::OURS) that programs of ours take, at the bridge, so that its TCP is at
+    /// hand. No emulated host may have them meanwhile.
+    #[track_caller]
+    pub fn move_in(&self) {
+        let line = format!(
+            "set -e; echo 0 >/proc/sys/net/ipv6/conf/bridge/disable_ipv6; ip address add {}/24 dev bridge; \
+             ip address add {}/64 dev bridge nodad",
+            Self::OURS,
+            Self::OURS_V6
+        );
+        self.network.start("move-in", "sh", &["-c", &line]).wait(LIMIT).expect_success("moving in");
+    }
+
+    /// Takes them away again.
+    #[track_caller]
+    pub fn move_out(&self) {
+        let line = "set -e; ip address flush dev bridge; echo 1 >/proc/sys/net/ipv6/conf/bridge/disable_ipv6";
+        self.network.start("move-out", "sh", &["-c", line]).wait(LIMIT).expect_success("moving out");
+    }
+
     /// The guest is no use any more.
     pub fn use_up(&mut self) {
         self.is_used_up = true;

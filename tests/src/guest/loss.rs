@@ -1,4 +1,4 @@
-//! Loss, and what else netem does, on what the guest sends, of RoCE packets only: address resolution and TCP are spared.
+//! Loss, and what else netem does, on what the guest sends, of RoCE packets or TCP segments only: address resolution is spared.
 //!
 //! netem drops before the TAP sees the packet, so a capture there does not hold what was lost.
 
@@ -18,6 +18,20 @@ impl Guest {
     /// Has netem do to the RoCE packets that the guest sends from now on what it is told in `words`.
     #[track_caller]
     pub fn netem_roce(&self, words: &str) {
+        self.netem(words, |ip| format!("match {ip} protocol 17 0xff match {ip} dport 4791 0xffff"));
+    }
+
+    /// Has netem do to the TCP segments that the guest sends from now on, iWARP's among them, what it is told in `words`.
+    #[track_caller]
+    pub fn netem_tcp(&self, words: &str) {
+        self.netem(words, |ip| format!("match {ip} protocol 6 0xff"));
+    }
+
+    /// Has netem do what it is told in `words` to the packets that are matched, in the words of `tc`, by what is said for
+    /// each version of IP.
+    #[track_caller]
+    fn netem(&self, words: &str, matched: impl Fn(&str) -> String) {
+        let (v4, v6) = (matched("ip"), matched("ip6"));
         // Three ordinary bands and a fourth that only the filters lead to. The kernel's netem cannot be seeded
         // by Debian 12's tc, so which packets are lost differs from run to run.
         let commands = format!(
@@ -25,9 +39,9 @@ impl Guest {
              tc qdisc add dev eth0 root handle 1: prio bands 4 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1\n\
              tc qdisc add dev eth0 parent 1:4 handle 40: netem limit 100000 {words}\n\
              tc filter add dev eth0 parent 1: protocol ip prio 1 u32 \
-             match ip protocol 17 0xff match ip dport 4791 0xffff flowid 1:4\n\
+             {v4} flowid 1:4\n\
              tc filter add dev eth0 parent 1: protocol ipv6 prio 2 u32 \
-             match ip6 protocol 17 0xff match ip6 dport 4791 0xffff flowid 1:4\n"
+             {v6} flowid 1:4\n"
         );
         self.run(&commands, LIMIT).expect_success("setting up netem in the guest");
     }

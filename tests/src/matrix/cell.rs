@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Fault;
+use super::{Fault, Iwarp};
 
 /// What Linux, or the other one of two rdmalabs, is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Family {
 /// Who plays with our program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
-    /// Linux' rxe, in a guest behind a bridge; we are at a TAP.
+    /// Linux' rxe, in a guest behind a bridge; we are at a TAP. With [`Cell::iwarp`], Linux' siw.
     Linux,
     /// Another one of ours; both are at TAPs of one bridge.
     OursAtTap,
@@ -74,6 +74,8 @@ pub struct Cell {
     pub in_vlan: bool,
     /// Whether the ordinary live tests play it, too.
     pub daily: bool,
+    /// How we speak iWARP, if that is spoken: with Linux only.
+    pub iwarp: Option<Iwarp>,
 }
 
 impl Cell {
@@ -93,6 +95,7 @@ impl Cell {
             link_mtu: Self::LINK_MTU,
             in_vlan: false,
             daily: false,
+            iwarp: None,
         }
     }
 
@@ -178,6 +181,9 @@ impl fmt::Display for Peer {
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {} as {}, {}", self.line(), self.peer, self.role, self.family)?;
+        if let Some(iwarp) = self.iwarp {
+            write!(f, ", {iwarp}")?;
+        }
         if self.link_mtu != Self::LINK_MTU {
             write!(f, ", link MTU {}", self.link_mtu)?;
         }

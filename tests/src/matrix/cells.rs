@@ -1,6 +1,6 @@
 //! All cells, as data. Not the full product: each value of each dimension meets each program in each role.
 
-use super::{Cell, Family, Fault, Peer, Program, Role};
+use super::{Cell, Family, Fault, Peer, Program, Role, siw};
 use crate::Place;
 
 const ROLES: [Role; 2] = [Role::Client, Role::Server];
@@ -227,6 +227,7 @@ pub fn cells() -> Vec<Cell> {
             }
         }
     }
+    cells.extend(siw::cells());
     cells
 }
 
@@ -282,9 +283,9 @@ fn managed_at(mtu: u16, role: Role) -> impl Iterator<Item = Cell> {
 mod tests {
     use super::*;
 
-    /// Whether some cell has it, of those that `of` lets through.
+    /// Whether some cell over RoCE has it, of those that `of` lets through.
     fn has(of: impl Fn(&Cell) -> bool) -> bool {
-        cells().iter().any(of)
+        cells().iter().filter(|cell| cell.iwarp.is_none()).any(of)
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::{Cell, Family, Peer, Program, Role};
-use crate::{Guest, Network, Place};
+use super::{Carrier, Cell, Family, Iwarp, Peer, Program, Role};
+use crate::{Adapter, Guest, Network, Place};
 
 /// Our GIDs and the guest's: link-local, IPv4, IPv6.
 const GIDS: [(Family, u32); 2] = [(Family::V4, Guest::GID), (Family::V6, 2)];
@@ -90,6 +90,17 @@ impl Cell {
         Commands { server, ready, client }
     }
 
+    /// Linux' RDMA device.
+    pub(super) fn adapter(&self) -> Adapter {
+        if self.iwarp.is_some() { Adapter::Siw } else { Adapter::Rxe }
+    }
+
+    /// What our own rules do to what we send, and the word for it. They cannot reach what the kernel sends.
+    pub(super) fn our_fault(&self) -> Option<(&'static str, &'static str)> {
+        let is_kernels = self.iwarp.is_some_and(|iwarp| iwarp.carrier == Carrier::Sockets);
+        if is_kernels { None } else { self.fault.ours() }
+    }
+
     /// The index of the GID on both sides.
     fn gid(&self) -> u32 {
         GIDS.iter().find(|(family, _)| *family == self.family).map_or(Guest::GID, |(_, index)| *index)
@@ -121,6 +132,13 @@ impl Cell {
 
     /// The link of one of our programs, and what happens to packets there.
     fn link(&self, at: At) -> String {
+        if let Some(iwarp @ Iwarp { carrier: Carrier::Sockets, .. }) = self.iwarp {
+            let own = match self.family {
+                Family::V4 => Place::OURS.to_string(),
+                Family::V6 => Place::OURS_V6.to_string(),
+            };
+            return format!("--ip {own} {}", iwarp.options());
+        }
         let (tap, end, v4, v6) = match at {
             At::First => (Network::TAP, Network::VETH[0], Place::OURS, Place::OURS_V6),
             At::Second => (Network::SECOND_TAP, Network::VETH[1], Place::OTHER, Place::OTHER_V6),
@@ -132,6 +150,9 @@ impl Cell {
         let mut link = format!("{device} --ip {v4}/24 --ip {v6}/64");
         if self.in_vlan {
             link += &format!(" --vlan {VLAN}");
+        }
+        if let Some(iwarp) = self.iwarp {
+            link += &format!(" {}", iwarp.options());
         }
         if let Some((options, _)) = self.fault.ours() {
             link += &format!(" {options}");
@@ -159,6 +180,9 @@ impl Cell {
                      --seed {port} {called}"
                 )
             }
+            Program::Perf(word, _) if self.iwarp.is_some() => {
+                format!("perf {word} {link} {options} -p {port} --wait {PATIENCE} --seed {port} {called}")
+            }
             Program::Perf(word, _) => {
                 let timeout = self.timeout();
                 format!(
@@ -183,12 +207,15 @@ impl Cell {
     }
 
     fn linux(&self, port: u16, server: Option<String>) -> Side {
-        let (device, options, gid) = (Guest::DEVICE, self.options, self.gid());
+        let (device, options, gid) = (self.adapter().device(), self.options, self.gid());
         let called = server.clone().unwrap_or_default();
         let mut ends = true;
         let line = match self.program {
             Program::Pingpong(kind) => {
                 format!("ibv_{kind}_pingpong -d {device} {options} -p {port} -g {gid} {called}")
+            }
+            Program::Perf(_, name) if self.iwarp.is_some() => {
+                format!("{name} -F -d {device} {options} -p {port} {called}")
             }
             Program::Perf(_, name) => {
                 let timeout = self.timeout();

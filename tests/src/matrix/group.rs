@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::game::Failure;
-use super::{Cell, Family, Fault, Peer, Program, Role};
-use crate::{Capture, Network, Place, Verdict};
+use super::{Carrier, Cell, Family, Fault, Iwarp, Peer, Program, Role};
+use crate::{Adapter, Capture, Network, Place, Verdict};
 
 /// How many games of a group may be played again.
 const REPETITIONS: u32 = 2;
@@ -29,6 +29,7 @@ pub struct Setting {
     fault: Fault,
     link_mtu: u16,
     in_vlan: bool,
+    iwarp: Option<Iwarp>,
 }
 
 /// Cells with the same setting.
@@ -55,8 +56,8 @@ pub struct Played {
 
 impl Setting {
     fn of(cell: &Cell) -> Self {
-        let Cell { peer, role, fault, link_mtu, in_vlan, .. } = *cell;
-        Self { peer, role, fault, link_mtu, in_vlan }
+        let Cell { peer, role, fault, link_mtu, in_vlan, iwarp, .. } = *cell;
+        Self { peer, role, fault, link_mtu, in_vlan, iwarp }
     }
 
     /// Where what is played passes by. Nobody else sees at a veth pair what ours see: the kernel passes superframes there,
@@ -147,8 +148,17 @@ impl<'a> Table<'a> {
             if group.cells.iter().any(needs_v6) {
                 place.give_v6();
             }
+            if let Some(iwarp) = setting.iwarp {
+                place.guest.switch_to(Adapter::Siw);
+                if iwarp.carrier == Carrier::Sockets {
+                    place.move_in();
+                }
+            }
             if let Some(words) = setting.fault.netem() {
-                place.guest.netem_roce(words);
+                match setting.iwarp {
+                    None => place.guest.netem_roce(words),
+                    Some(_) => place.guest.netem_tcp(words),
+                }
                 self.dropped = 0;
             }
         }
@@ -227,10 +237,13 @@ impl<'a> Table<'a> {
     #[track_caller]
     fn judge(&mut self, captured: &Path) -> Result<(), String> {
         let verdict = Verdict::of(&self.place.network, captured);
-        verdict
-            .sound()
-            .map_err(|fault| format!("the capture {} is not sound: {fault}", captured.display()))?;
-        self.packets += verdict.ours.roce;
+        let sound = match self.group.setting.iwarp {
+            None => verdict.sound(),
+            Some(Iwarp { crc, .. }) => verdict.sound_iwarp(crc),
+        };
+        sound.map_err(|fault| format!("the capture {} is not sound: {fault}", captured.display()))?;
+        let fpdus = &verdict.ours.fpdus;
+        self.packets += verdict.ours.roce + fpdus.crc_right + fpdus.crc_absent;
         Ok(())
     }
 
@@ -254,6 +267,12 @@ impl<'a> Table<'a> {
             if setting.link_mtu != Cell::LINK_MTU {
                 self.place.set_mtu(Cell::LINK_MTU);
             }
+            if let Some(iwarp) = setting.iwarp {
+                self.place.guest.switch_to(Adapter::Rxe);
+                if iwarp.carrier == Carrier::Sockets {
+                    self.place.move_out();
+                }
+            }
         }
         if let Some(capture) = self.capture.take()
             && !self.is_fresh
@@ -273,6 +292,9 @@ fn words(panic: &(dyn std::any::Any + Send)) -> String {
 impl std::fmt::Display for Setting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} as {}", self.peer, self.role)?;
+        if let Some(iwarp) = self.iwarp {
+            write!(f, ", {iwarp}")?;
+        }
         if self.link_mtu != Cell::LINK_MTU {
             write!(f, ", link MTU {}", self.link_mtu)?;
         }

@@ -129,6 +129,7 @@ const FAILED: &str = "**failed**";
 /// What a cell's row begins with.
 fn key(cell: &Cell) -> String {
     let mut link = Vec::new();
+    link.extend(cell.iwarp.map(|iwarp| iwarp.to_string()));
     if cell.link_mtu != Cell::LINK_MTU {
         link.push(format!("MTU {}", cell.link_mtu));
     }
@@ -166,8 +167,8 @@ impl fmt::Display for Report {
 const HEAD: &str = "\
 # The matrix
 
-What rdmalab has been played with: the programs of rdma-core and perftest on Linux' rxe in a guest, in both roles, and with
-itself, over TAP devices and over packet sockets on a veth pair. Written by
+What rdmalab has been played with: the programs of rdma-core and perftest on Linux' rxe, and on its iWARP, siw, in a guest, in
+both roles, and with itself, over TAP devices and over packet sockets on a veth pair. Written by
 
 ```
 cargo run --release -p rdmalab-tests --example matrix -- --write docs/MATRIX.md
@@ -189,6 +190,9 @@ the rows of the others.
   this is what happened (`tests/src/excuse.rs`), and the table counts it.
 * With `-R` the MTU of the link decides about that of the path; it is 4200 bytes where the table says nothing. Below 1280 bytes,
   where no IPv6 is possible and our host refuses to be, only the guest's is so small, and Linux, which calls, says the path's.
+* With siw, ours is an emulated host at a TAP, or has the kernel's TCP by its sockets, and asks for CRCs or does not; both judges
+  must find as many FPDUs, each with its CRC right, or none with one. Faults strike TCP segments; those that the kernel sends for
+  us are spared. `--only siw` plays these cells.
 
 | what | version |
 |---|---|

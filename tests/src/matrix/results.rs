@@ -32,7 +32,7 @@ impl Cell {
             Program::Pingpong(_) | Program::Rping | Program::Called(_) | Program::Verbs => {}
         }
         let tells = matches!(self.program, Program::Pingpong(_) | Program::Perf(..) | Program::Verbs);
-        if let Some((_, word)) = self.fault.ours()
+        if let Some((_, word)) = self.our_fault()
             && tells
             && self.fault.always_strikes()
         {

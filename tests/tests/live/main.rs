@@ -1,5 +1,5 @@
-//! The live tests: a real Linux RoCE stack, in a guest, and us. All of them share one guest ([`Venue`]), so they run one
-//! behind the other, in this order.
+//! The live tests: a real Linux RoCE stack, or its iWARP stack, in a guest, and us. All of them share one guest
+//! ([`Venue`]), so they run one behind the other, in this order.
 //!
 //! `cargo test --release -p rdmalab-tests --test live [NAME]`
 
@@ -7,6 +7,7 @@ mod connections;
 mod harness;
 mod hostile;
 mod matrix;
+mod siw;
 mod vanishing;
 mod verbs;
 
@@ -33,6 +34,7 @@ const TESTS: &[(&str, Test)] = &[
     ("verbs::linux_uses_our_keys_as_long_as_they_last", verbs::linux_has_our_keys),
     ("verbs::we_use_linux_keys_as_long_as_they_last", verbs::we_have_linux_keys),
     ("verbs::linux_and_we_do_not_hear_each_others_flush", verbs::flush_is_unheard),
+    ("siw::calls_are_refused_and_requests_go_wrong", siw::somebody_goes_wrong),
     ("hostile::everything_is_thrown_at_a_host", hostile::everything_is_thrown_at_a_host),
     ("vanishing::a_guest_that_is_gone_for_a_while", vanishing::guest_is_gone_for_a_while),
     ("vanishing::a_tap_that_goes_under_our_device", vanishing::our_tap_goes),

@@ -6,22 +6,22 @@ use rdmalab_tests::matrix::{Cell, Fault, Group, Peer, Played, Role, cells};
 
 /// Linux calls.
 pub fn linux_as_client(place: &mut Place) {
-    play(place, |cell| cell.peer == Peer::Linux && cell.role == Role::Client && cell.fault == Fault::None);
+    play(place, |cell| is_with_rxe(cell) && cell.role == Role::Client && cell.fault == Fault::None);
 }
 
 /// Linux is called.
 pub fn linux_as_server(place: &mut Place) {
-    play(place, |cell| cell.peer == Peer::Linux && cell.role == Role::Server && cell.fault == Fault::None);
+    play(place, |cell| is_with_rxe(cell) && cell.role == Role::Server && cell.fault == Fault::None);
 }
 
 /// Linux calls, and packets of both sides are lost, doubled, late or out of order.
 pub fn linux_as_client_under_faults(place: &mut Place) {
-    play(place, |cell| cell.peer == Peer::Linux && cell.role == Role::Client && cell.fault != Fault::None);
+    play(place, |cell| is_with_rxe(cell) && cell.role == Role::Client && cell.fault != Fault::None);
 }
 
 /// Linux is called, under the same faults.
 pub fn linux_as_server_under_faults(place: &mut Place) {
-    play(place, |cell| cell.peer == Peer::Linux && cell.role == Role::Server && cell.fault != Fault::None);
+    play(place, |cell| is_with_rxe(cell) && cell.role == Role::Server && cell.fault != Fault::None);
 }
 
 /// Two of our own, at TAPs of one bridge.
@@ -32,6 +32,10 @@ pub fn ours_at_taps(place: &mut Place) {
 /// Two of our own, at the ends of a veth pair.
 pub fn ours_at_a_veth_pair(place: &mut Place) {
     play(place, |cell| cell.peer == Peer::OursAtVeth);
+}
+
+fn is_with_rxe(cell: &Cell) -> bool {
+    cell.peer == Peer::Linux && cell.iwarp.is_none()
 }
 
 fn play(place: &mut Place, which: impl Fn(&Cell) -> bool) {

@@ -1,14 +1,16 @@
 //! `rdmalab demo`: two emulated adapters over a simulated link, in virtual time.
 //!
-//! [`transport`] and [`kind`] are what can be shown, [`idle`] which options have no effect together, [`plan`] says what is
+//! [`transport`] and [`kind`] are what can be shown, [`idle`] which options have no effect, [`plan`] says what is
 //! done and what memory must be afterwards, [`setup`] makes what an application would make and [`pair`] is what it does
-//! with it, [`exchange`] runs the plan and judges completions, those of receives in [`arrivals`]. [`witness`] sees every
-//! packet: it counts, records, and draws the [`ladder`]. [`verdict`] compares memories, [`summary`] and [`report`] are what
+//! with it, [`connection`] is how it calls over iWARP, [`exchange`] runs the plan and judges completions, those of receives
+//! in [`arrivals`]. [`witness`] sees every packet, RoCE's by [`packet`] and TCP's by [`segment`]: it counts, records, and
+//! draws the [`ladder`]. [`verdict`] compares memories, [`summary`] and [`report`] are what
 //! is said at the beginning and the end.
 //!
 //! Everything follows from the seed: the same command line prints the same text and writes the same capture.
 
 mod arrivals;
+mod connection;
 mod exchange;
 mod idle;
 mod kind;
@@ -18,6 +20,7 @@ mod packet;
 mod pair;
 mod plan;
 mod report;
+mod segment;
 mod setup;
 mod summary;
 mod transport;
@@ -27,14 +30,14 @@ mod witness;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use rdmalab_device::{CongestionControl, Profile, Recorder};
+use rdmalab_device::{CongestionControl, IwarpProfile, IwarpSettings, Profile, Recorder};
 use rdmalab_sim::{End, PerEnd, Probability, RuleSet, Seed, rule};
 
 use crate::outcome::{self, Error, Outcome, Result, unprinted};
 use crate::profile;
 use kind::Kind;
 use ladder::{Detail, Ladder};
-use loss::LoseRoce;
+use loss::Lose;
 use pair::{Habits, PATH_MTU, Pair};
 use plan::Plan;
 use transport::Transport;
@@ -48,7 +51,10 @@ const LINES: u32 = 30;
 /// shows both a NAK and a timeout.
 const LINK: u64 = 20;
 
-/// Two emulated adapters over a simulated, lossy link: what RoCE v2 does, packet by packet.
+/// The branch of the numbers with which TCP begins.
+const HOSTS: u64 = 21;
+
+/// Two emulated adapters over a simulated, lossy link: what RoCE v2 or iWARP does, packet by packet.
 ///
 /// A does SEND, WRITE, READ, FETCH_ADD and CMP_SWAP with B, or what another transport has to show. Every packet is shown as
 /// it is sent: what is lost, what is sent again, and why. At the end the memory of both sides is compared byte for byte,
@@ -68,9 +74,18 @@ pub struct Options {
     /// Operations, in this order, with commas between them [default: the usual ones of the transport]
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
     operations: Vec<Kind>,
-    /// Whose habits both adapters have: spec, rxe or connectx
-    #[arg(long, value_name = "NAME", default_value = "rxe", value_parser = profile::profile)]
-    profile: Profile,
+    /// Whose habits both adapters have: spec, rxe or connectx [default: rxe]
+    #[arg(long, value_name = "NAME", value_parser = profile::profile)]
+    profile: Option<Profile>,
+    /// Over iWARP, whose habits both adapters have: spec, siw or chelsio-like [default: spec]
+    #[arg(long, value_name = "NAME", value_parser = profile::iwarp_profile)]
+    iwarp_profile: Option<IwarpProfile>,
+    /// Over iWARP, ask for CRCs or do not: on or off [default: as the profile has it]
+    #[arg(long, value_name = "SWITCH", value_parser = profile::switch)]
+    crc: Option<bool>,
+    /// Over iWARP, ask for markers
+    #[arg(long)]
+    markers: bool,
     /// What slows A and B down: none, fixed=RATE with a rate in Gbit/s, or dcqcn, which needs --mark and a profile that
     /// answers congestion marks (spec or connectx)
     #[arg(long, value_name = "WHAT", default_value = "none", value_parser = profile::congestion_control)]
@@ -78,7 +93,7 @@ pub struct Options {
     /// Probability that the link marks a packet as having met congestion, from 0 to 1
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     mark: Probability,
-    /// Probability that a RoCE packet is lost, from 0 to 1, in either direction
+    /// Probability that a RoCE packet (over iWARP: a TCP segment) is lost, from 0 to 1, in either direction
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     loss: Probability,
     /// Write the exchange to a pcapng capture, lost packets with a comment
@@ -131,18 +146,33 @@ pub fn run(options: &Options) -> Result<Outcome> {
         ))
         .advice("ask for shorter messages, or for another transport"));
     }
+    let profile = options.iwarp_profile();
+    if options.transport == Transport::Iwarp && options.markers && !profile.sends_markers {
+        return Err(Error::usage(format_args!(
+            "--markers: the profile {} sends none, and rejects who asks for them",
+            profile.name
+        ))
+        .advice("leave it out, or take --iwarp-profile spec"));
+    }
     let kinds = kinds(options)?;
     let seed = Seed::new(options.seed);
     let plan = Plan::new(seed.branch(0), options.transport, &kinds, options.messages, size);
-    let mut rules = RuleSet::new(seed.branch(LINK)).with(LoseRoce::new(options.loss));
-    if options.mark.fraction() > 0.0 {
+    let is_iwarp = options.transport == Transport::Iwarp;
+    let mut rules = RuleSet::new(seed.branch(LINK)).with(Lose::new(options.transport, options.loss));
+    if options.mark.fraction() > 0.0 && !is_iwarp {
         rules = rules.with(rule::mark(options.mark));
     }
-    let is_marking = options.mark.fraction() > 0.0;
-    if let Some(note) = idle::note(options.transport, &options.profile, options.congestion, is_marking) {
+    if let Some(note) = options.idle() {
         outcome::tell(format_args!("rdmalab: {note}"));
     }
-    let habits = Habits { profile: options.profile, congestion_control: options.congestion, rules };
+    let (crc, markers) = (options.crc, options.markers);
+    let habits = Habits {
+        profile: options.profile(),
+        congestion_control: options.congestion,
+        iwarp: IwarpSettings { profile: options.iwarp_profile(), crc, markers },
+        seed: seed.branch(HOSTS),
+        rules,
+    };
     let mut pair = Pair::new(&plan, habits)?;
 
     let recorder = options.pcap.as_deref().map(|path| {
@@ -156,8 +186,9 @@ pub fn run(options: &Options) -> Result<Outcome> {
         (_, true) => Detail::Nothing,
         _ => Detail::Lines(LINES),
     };
-    let ladder = Ladder::new(BufWriter::new(stdout.lock()), detail, columns);
-    let mut witness = Witness::new(ladder, recorder.transpose()?);
+    let width = if is_iwarp { ladder::WIDE } else { ladder::WIDTH };
+    let ladder = Ladder::new(BufWriter::new(stdout.lock()), detail, width, columns);
+    let mut witness = Witness::new(options.transport, ladder, recorder.transpose()?);
 
     report::introduce(options, &plan, &pair, &mut witness.ladder)?;
     let course = exchange::run(&mut pair, &plan, &mut witness)?;
@@ -166,25 +197,60 @@ pub fn run(options: &Options) -> Result<Outcome> {
     let lost = tally.a.lost + tally.b.lost;
     let (a, b) = (pair.side(End::A).bytes(), pair.side(End::B).bytes());
     let verdict = Verdict::new(&plan, &course, lost, &a, &b);
-    let counters = PerEnd { a: pair.counters(End::A), b: pair.counters(End::B) };
+    let adapters = if is_iwarp {
+        let counters = PerEnd { a: pair.iwarp_counters(End::A), b: pair.iwarp_counters(End::B) };
+        summary::iwarp_adapters(&tally, &counters)
+    } else {
+        summary::adapters(&tally, &PerEnd { a: pair.counters(End::A), b: pair.counters(End::B) })
+    };
     say(&mut ladder, "")?;
     say(&mut ladder, summary::operations(&plan, &course, &verdict).trim_fmt())?;
     say(&mut ladder, "")?;
-    say(&mut ladder, summary::adapters(&tally, &counters).trim_fmt())?;
+    say(&mut ladder, adapters.trim_fmt())?;
     let result = report::conclude(options, &plan, &course, &verdict, pair.now(), &mut ladder);
     ladder.out().flush().map_err(unprinted)?;
     result
 }
 
+impl Options {
+    fn profile(&self) -> Profile {
+        self.profile.unwrap_or(Profile::RXE)
+    }
+
+    fn iwarp_profile(&self) -> IwarpProfile {
+        self.iwarp_profile.clone().unwrap_or(IwarpProfile::SPEC)
+    }
+
+    /// Which options change nothing, if some do; one line.
+    fn idle(&self) -> Option<String> {
+        let is_marking = self.mark.fraction() > 0.0;
+        let is_controlled = !matches!(self.congestion, CongestionControl::None);
+        let of_roce =
+            [("--profile", self.profile.is_some()), ("--congestion", is_controlled), ("--mark", is_marking)];
+        let of_iwarp = [
+            ("--iwarp-profile", self.iwarp_profile.is_some()),
+            ("--crc", self.crc.is_some()),
+            ("--markers", self.markers),
+        ];
+        idle::foreign(self.transport, &of_roce, &of_iwarp)
+            .or_else(|| idle::note(self.transport, &self.profile(), self.congestion, is_marking))
+    }
+}
+
 /// The operations that are asked for, if the transport has them.
 fn kinds(options: &Options) -> Result<Vec<Kind>> {
     let Options { transport, operations, .. } = options;
+    let profile = options.iwarp_profile();
     if operations.is_empty() {
-        return Ok(transport.usual().to_vec());
+        return Ok(transport.usual().iter().copied().filter(|kind| transport.has(*kind, &profile)).collect());
     }
     for (place, kind) in operations.iter().enumerate() {
-        if !transport.has(*kind) {
-            let error = format!("{} has no {}", transport.name(), kind.name());
+        if !transport.has(*kind, &profile) {
+            let of = match (transport, transport.has(*kind, &IwarpProfile::SPEC)) {
+                (Transport::Iwarp, true) => format!(" of the profile {}", profile.name),
+                _ => String::new(),
+            };
+            let error = format!("{}{of} has no {}", transport.name(), kind.name());
             return Err(
                 Error::usage(error).advice("leave it out of --operations, or take another --transport")
             );

@@ -260,7 +260,7 @@ impl LinkOptions {
 }
 
 /// Whether a frame is a TCP segment.
-fn is_tcp(frame: &[u8]) -> bool {
+pub fn is_tcp(frame: &[u8]) -> bool {
     const TCP: u8 = 6;
     let packet = match frame.get(12..14) {
         Some([0x81, 0x00]) => frame.get(18..),

@@ -125,9 +125,9 @@ pub fn run(options: &Options) -> Result<Outcome> {
     let stop = interrupt::stops_after(&device, GRACE)?;
     let services = options.services(&device, seed);
     let outcome = work(options, &device, &link, &services, &stop);
-    let counters = device.counters();
+    let counted = counters::of(&device);
     let closed = device.close();
-    for line in counters::lines(&counters) {
+    for line in counted {
         print(line)?;
     }
     outcome?;
@@ -165,7 +165,7 @@ fn work(
             if Instant::now() >= next && shown.is_ok() {
                 next = Instant::now() + every;
                 let news = lock().take();
-                shown = table.show(&ledger, &device.counters(), news);
+                shown = table.show(&ledger, &counters::of(device), news);
             }
         }
         let served = served.join().unwrap_or(Ok(()));

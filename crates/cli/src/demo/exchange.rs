@@ -11,16 +11,18 @@ use rdmalab_verbs::{Completion, CompletionStatus, Operation, Placement, Selectiv
 use rdmalab_wire::{ImmDt, RKey};
 
 use super::arrivals::Arrival;
+use super::connection;
 use super::kind::Kind;
 use super::ladder::{Mark, count};
 use super::pair::Pair;
 use super::plan::{ADD, Plan};
+use super::transport::Transport;
 use super::witness::Witness;
 use crate::discards;
 use crate::outcome::{Result, unprinted};
 
 /// No demonstration goes on for longer than this, in nanoseconds of virtual time: an hour.
-const LAST_MOMENT: u64 = 3_600_000_000_000;
+pub const LAST_MOMENT: u64 = 3_600_000_000_000;
 /// Complaints that are kept.
 const COMPLAINTS: usize = 10;
 
@@ -46,6 +48,10 @@ pub enum Failure {
     Request { kind: Kind, index: u32, status: CompletionStatus },
     /// Nothing happened any more, or it went on for too long.
     Stuck { kind: Kind },
+    /// A connection was not made.
+    NotConnected(&'static str),
+    /// A connection was lost in mid-exchange.
+    ConnectionLost,
 }
 
 impl Course {
@@ -65,7 +71,11 @@ impl Course {
 /// Runs all acts.
 pub fn run<W: Write>(pair: &mut Pair, plan: &Plan, witness: &mut Witness<W>) -> Result<Course> {
     let mut course = Course { completed: vec![0; plan.kinds.len()], ..Course::default() };
-    if plan.messages > 0 {
+    let is_shown = plan.transport == Transport::Iwarp;
+    if is_shown {
+        connection::connect(pair, witness, &mut course)?;
+    }
+    if plan.messages > 0 && course.failure.is_none() {
         for &kind in &plan.kinds {
             witness.ladder.act(kind.name(), plan.transport.story(kind)).map_err(unprinted)?;
             let dropped = pair.counters(End::B);
@@ -76,6 +86,9 @@ pub fn run<W: Write>(pair: &mut Pair, plan: &Plan, witness: &mut Witness<W>) -> 
             }
         }
     }
+    if is_shown && course.failure.is_none() {
+        connection::disconnect(pair, witness, &mut course)?;
+    }
     Ok(course)
 }
 
@@ -85,8 +98,8 @@ pub(super) struct Act {
     posted: u32,
     /// Completed at A.
     sent: u32,
-    /// Those before which no frame is on its way any more. Only where messages may be lost: there A cannot know how far
-    /// B is, and waits until the link is empty, so that B's receives suffice.
+    /// Those that B is through with, so that its receives suffice. Where messages may be lost A cannot know how far B is:
+    /// there it is those before which no frame is on its way any more.
     settled: u32,
     /// The message that B expects next.
     pub(super) next: u32,
@@ -106,7 +119,10 @@ impl Act {
     ) -> Result<()> {
         let is_reliable = plan.transport.is_reliable();
         while self.sent < plan.messages && course.failure.is_none() {
-            if is_reliable {
+            if is_reliable && self.kind.takes_receive() {
+                // Over iWARP a message is done at A as soon as TCP has it.
+                self.settled = self.sent.min(self.next);
+            } else if is_reliable {
                 self.settled = self.sent;
             } else if self.sent == self.posted && !pair.is_busy() {
                 self.settled = self.posted;
@@ -114,15 +130,18 @@ impl Act {
             while self.posted < plan.messages && self.posted - self.settled < self.kind.depth() {
                 self.post(pair, plan, witness, course)?;
             }
+            let before = (self.sent, self.next);
             let goes_on = self.step(pair, plan, witness, course)?;
             // Where nothing answers, nothing more happens once all is sent.
-            let waits = is_reliable || self.sent < self.posted;
+            let waits = (self.sent, self.next) == before && (is_reliable || self.sent < self.posted);
             if !goes_on && waits {
                 course.failure.get_or_insert(Failure::Stuck { kind: self.kind });
             }
         }
         // What is still on its way arrives, so that nothing of this act is left for the next.
-        while (pair.is_carrying() || !is_reliable && pair.is_busy())
+        while (pair.is_carrying()
+            || !is_reliable && pair.is_busy()
+            || !witness.is_settled() && course.failure.is_none())
             && self.step(pair, plan, witness, course)?
         {}
         let arrived = course.arrived(self.kind);
@@ -232,6 +251,7 @@ impl Act {
         let goes_on = pair.step(LAST_MOMENT, |passage| witness.frame(passage));
         witness.check()?;
         let now = pair.now();
+        connection::hear(pair, witness, course)?;
         while let Some(completion) = pair.poll_receive() {
             self.received(pair, plan, completion, witness, course)?;
         }

@@ -1,8 +1,22 @@
-//! Options about congestion that have no effect together: who asks for them is told, and the demonstration runs.
+//! Options that have no effect, or none together: who asks for them is told, and the demonstration runs.
 
 use rdmalab_device::{CongestionControl, Profile};
 
 use super::transport::Transport;
+
+/// Options that were given and are another transport's; one line.
+pub fn foreign(transport: Transport, of_roce: &[(&str, bool)], of_iwarp: &[(&str, bool)]) -> Option<String> {
+    let (foreign, why) = match transport {
+        Transport::Iwarp => (of_roce, "RoCE's; iWARP leaves congestion to TCP, and has --iwarp-profile"),
+        _ => (of_iwarp, "iWARP's; add --transport iwarp"),
+    };
+    let given: Vec<&str> = foreign.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect();
+    match given[..] {
+        [] => None,
+        [one] => Some(format!("{one} changes nothing: it is {why}")),
+        _ => Some(format!("{} change nothing: they are {why}", given.join(", "))),
+    }
+}
 
 /// Which option changes nothing, and why; one line.
 pub fn note(

@@ -11,8 +11,10 @@ use rdmalab_sim::End;
 /// Columns for the time.
 const TIME: usize = 10;
 /// Columns between the two ends: the longest request of the demonstration, sent again, just fits.
-const WIDTH: usize = 86;
-/// Columns beside `WIDTH`: time, space and the two ends.
+pub const WIDTH: usize = 86;
+/// The same for iWARP: TCP segments with the longest Read Request in them.
+pub const WIDE: usize = 134;
+/// Columns beside the width: time, space and the two ends.
 const BESIDE: usize = TIME + 3;
 /// The ladder is not drawn narrower than this; longer packets stick out.
 const NARROWEST: usize = 64;
@@ -61,10 +63,10 @@ struct Hidden {
 }
 
 impl<W: Write> Ladder<W> {
-    /// A ladder that fits a terminal of so many columns, if it is drawn on one.
-    pub fn new(out: W, detail: Detail, columns: Option<u16>) -> Self {
+    /// A ladder of a width that fits a terminal of so many columns, if it is drawn on one.
+    pub fn new(out: W, detail: Detail, width: usize, columns: Option<u16>) -> Self {
         let width =
-            columns.map_or(WIDTH, |all| usize::from(all).saturating_sub(BESIDE).clamp(NARROWEST, WIDTH));
+            columns.map_or(width, |all| usize::from(all).saturating_sub(BESIDE).clamp(NARROWEST, width));
         Self { out, width, detail, drawn: 0, hidden: Hidden::default() }
     }
 
@@ -246,7 +248,7 @@ mod tests {
     use super::*;
 
     fn drawn(detail: Detail, draw: impl Fn(&mut Ladder<Vec<u8>>) -> io::Result<()>) -> Vec<String> {
-        let mut ladder = Ladder::new(Vec::new(), detail, None);
+        let mut ladder = Ladder::new(Vec::new(), detail, WIDTH, None);
         draw(&mut ladder).unwrap();
         let text = String::from_utf8(anstream::adapter::strip_bytes(&ladder.out).into_vec()).unwrap();
         text.lines().map(str::to_owned).collect()

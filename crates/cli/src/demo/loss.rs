@@ -1,7 +1,7 @@
-//! The rule that loses packets: RoCE packets only, in both directions.
+//! The rule that loses packets: those of the transport only, in both directions.
 //!
-//! ARP is spared, since a lost ARP packet teaches nothing about RoCE. (`rule::only` would do the same, but would repeat
-//! in each reason that it is about RoCE.)
+//! ARP is spared, since a lost ARP packet teaches nothing about RoCE or iWARP. (`rule::only` would do the same, but would
+//! repeat in each reason what it is about.)
 
 use std::fmt;
 
@@ -9,24 +9,31 @@ use rdmalab_sim::rule::{self, Chance, Frame};
 use rdmalab_sim::{Probability, Random, Rule, Verdict};
 use rdmalab_wire::is_roce_v2;
 
-/// Loses RoCE packets by chance.
-pub struct LoseRoce(Chance);
+use super::transport::Transport;
+use crate::link::is_tcp;
 
-impl LoseRoce {
+/// Loses packets of a transport by chance.
+pub struct Lose {
+    chance: Chance,
+    concerns: fn(&[u8]) -> bool,
+}
+
+impl Lose {
     /// With this probability.
-    pub fn new(probability: Probability) -> Self {
-        Self(rule::lose(probability))
+    pub fn new(transport: Transport, probability: Probability) -> Self {
+        let concerns = if transport == Transport::Iwarp { is_tcp } else { is_roce_v2 };
+        Self { chance: rule::lose(probability), concerns }
     }
 }
 
-impl Rule for LoseRoce {
+impl Rule for Lose {
     fn judge(&mut self, frame: &Frame<'_>, random: &mut Random) -> Verdict {
-        if is_roce_v2(frame.bytes) { self.0.judge(frame, random) } else { Verdict::Deliver }
+        if (self.concerns)(frame.bytes) { self.chance.judge(frame, random) } else { Verdict::Deliver }
     }
 }
 
-impl fmt::Display for LoseRoce {
+impl fmt::Display for Lose {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.chance.fmt(f)
     }
 }

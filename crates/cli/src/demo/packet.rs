@@ -6,23 +6,29 @@ use etherparse::{ArpOperation, ArpPacketSlice};
 use rdmalab_device::PathMtu;
 use rdmalab_wire::{Body, Datagram, EthernetAddress, Frame, Packet, Psn, Syndrome, roce_v2};
 
+use super::segment::Cause;
+
 /// What a frame is.
 pub struct Seen {
     /// The packet, as the rest of rdmalab writes it, if that is asked for.
     pub label: Option<String>,
-    /// A RoCE packet, and which kind.
-    pub roce: Option<Role>,
+    /// A packet of the transport, and which kind.
+    pub role: Option<Role>,
     /// It went out before.
     pub again: bool,
+    /// Why, where a row of repetitions begins and only the packets tell.
+    pub cause: Option<Cause>,
 }
 
-/// Which half of a queue pair sent a packet.
+/// What sent a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The requester.
+    /// The requester of a queue pair.
     Request,
-    /// The responder.
+    /// Its responder.
     Answer,
+    /// TCP, for whatever is in its stream.
+    Segment,
 }
 
 /// What one end has sent so far, so that what is sent again is known.
@@ -45,7 +51,7 @@ impl History {
             .and_then(|network| Datagram::parse(network).ok())
             .and_then(|datagram| Packet::parse(datagram.ib).ok());
         let Some(packet) = packet else {
-            return Seen { label: in_words.then(|| other(frame)), roce: None, again: false };
+            return Seen { label: in_words.then(|| other(frame)), role: None, again: false, cause: None };
         };
         let role = if packet.body.is_response() { Role::Answer } else { Role::Request };
         // Neither of these takes a PSN of its own.
@@ -53,8 +59,8 @@ impl History {
         let syndrome = packet.body.aeth().map(|aeth| aeth.syndrome);
         let furthest = match role {
             _ if is_apart => None,
-            Role::Request => Some(&mut self.requests),
             Role::Answer => Some(&mut self.answers),
+            _ => Some(&mut self.requests),
         };
         let end = packet.bth.psn.add(psns(&packet.body, mtu));
         let again = furthest.is_some_and(|furthest| match furthest {
@@ -69,7 +75,7 @@ impl History {
         if role == Role::Answer && !is_apart {
             self.syndrome = syndrome;
         }
-        Seen { label: in_words.then(|| packet.to_string()), roce: Some(role), again }
+        Seen { label: in_words.then(|| packet.to_string()), role: Some(role), again, cause: None }
     }
 }
 
@@ -85,8 +91,8 @@ fn is_refusal(body: &Body) -> bool {
     body.aeth().is_some_and(|aeth| !matches!(aeth.syndrome, Syndrome::Ack { .. }))
 }
 
-/// What is not RoCE: here that is ARP.
-fn other(frame: &[u8]) -> String {
+/// What is not of the transport: here that is ARP.
+pub fn other(frame: &[u8]) -> String {
     let Ok(frame) = Frame::parse(frame) else { return format!("{} bytes", frame.len()) };
     arp(frame.network).unwrap_or_else(|| format!("EtherType {:#06x}", frame.ethertype))
 }

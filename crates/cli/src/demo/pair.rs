@@ -4,15 +4,19 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use rdmalab_device::{AdapterConfig, HostAddress, Network, NetworkConfig, Passage};
+use rdmalab_device::{
+    AdapterConfig, HostAddress, IwarpCounters, IwarpSettings, Network, NetworkConfig, Passage,
+};
 use rdmalab_roce::{CongestionControl, Event, Profile};
-use rdmalab_sim::{End, LinkConfig, PerEnd, RuleSet};
+use rdmalab_sim::{End, LinkConfig, PerEnd, RuleSet, Seed};
 use rdmalab_verbs::{
     AddressHandleId, Completion, CompletionQueueId, FastRegistration, HeapMemory, Memory, Operation,
-    ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, SharedReceiveQueueId, Target,
+    ProtectionDomainId, ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, SharedReceiveQueueId,
+    Target,
 };
 use rdmalab_wire::{PathMtu, QKey, Qpn, RKey, ack_timeout_nanoseconds};
 
+use super::connection::Line;
 use super::kind::Kind;
 use super::plan::Plan;
 use super::setup;
@@ -26,7 +30,7 @@ pub const BANDWIDTH: NonZeroU64 = NonZeroU64::new(100_000_000_000).unwrap();
 /// What the link may hold, in bytes: more than a demonstration ever sends at once, so that only rules lose packets.
 const ROOM: usize = 1 << 30;
 /// MTU of the link, in bytes.
-const LINK_MTU: usize = 1500;
+pub const LINK_MTU: usize = 1500;
 /// The path MTU that goes with it.
 pub const PATH_MTU: PathMtu = PathMtu::M1024;
 /// Local ACK timeout, as the 5-bit code: about a millisecond, longer than the link needs for the longest answers that may
@@ -58,6 +62,7 @@ pub struct Side {
     pub queue_pair: Qpn,
     /// XRC has a queue pair for each direction: the one for requests of B's to A.
     pub back: Option<Qpn>,
+    pub(super) domain: ProtectionDomainId,
     pub(super) send_queue: CompletionQueueId,
     pub(super) receive_queue: CompletionQueueId,
     pub(super) memory: Arc<HeapMemory>,
@@ -103,26 +108,39 @@ pub struct Habits {
     pub profile: Profile,
     /// What slows a flow down.
     pub congestion_control: CongestionControl,
+    /// How connections over iWARP are made.
+    pub iwarp: IwarpSettings,
+    /// Where the numbers come from with which TCP and connection management begin.
+    pub seed: Seed,
     /// What happens to frames.
     pub rules: RuleSet,
 }
 
 /// Both sides and the link.
 pub struct Pair {
-    network: Network,
-    sides: PerEnd<Side>,
+    pub(super) network: Network,
+    pub(super) sides: PerEnd<Side>,
+    /// The connection of iWARP.
+    pub(super) line: Option<Line>,
     transport: Transport,
 }
 
 impl Pair {
-    /// Two adapters with the plan's memory, connected. Nothing has been sent.
+    /// Two adapters with the plan's memory, over RoCE connected. Nothing has been sent.
     pub fn new(plan: &Plan, habits: Habits) -> Result<Self> {
         let address = |last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last));
-        let adapter = |last| AdapterConfig {
-            report_retries: true,
-            profile: habits.profile,
-            congestion_control: habits.congestion_control,
-            ..AdapterConfig::new(vec![HostAddress::new(address(last), 24)], LINK_MTU)
+        let is_iwarp = plan.transport == Transport::Iwarp;
+        let adapter = |last| {
+            let mut config = AdapterConfig {
+                report_retries: true,
+                profile: habits.profile,
+                congestion_control: habits.congestion_control,
+                ..AdapterConfig::new(vec![HostAddress::new(address(last), 24)], LINK_MTU)
+            };
+            if is_iwarp {
+                config.host.seed = habits.seed.branch(u64::from(last)).random().below(u64::MAX);
+            }
+            config
         };
         let link = LinkConfig {
             latency: LATENCY,
@@ -135,7 +153,11 @@ impl Pair {
         let mut network = Network::new(config).map_err(unexpected)?;
         let addresses = PerEnd { a: address(1), b: address(2) };
         let sides = setup::sides(&mut network, plan, addresses)?;
-        Ok(Self { network, sides, transport: plan.transport })
+        let line = match plan.transport {
+            Transport::Iwarp => Some(Line::new(&mut network, &habits.iwarp, habits.seed)?),
+            _ => None,
+        };
+        Ok(Self { network, sides, line, transport: plan.transport })
     }
 
     /// One side.
@@ -266,6 +288,11 @@ impl Pair {
     /// What an adapter counted.
     pub fn counters(&mut self, end: End) -> rdmalab_roce::Counters {
         *self.network.adapter(end).port.endpoint.counters()
+    }
+
+    /// What an adapter counted of iWARP.
+    pub fn iwarp_counters(&mut self, end: End) -> IwarpCounters {
+        self.network.adapter(end).port.iwarp_counters()
     }
 }
 

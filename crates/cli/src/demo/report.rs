@@ -29,13 +29,16 @@ pub fn introduce<W: Write>(
     let title =
         format!("{} {}, {}", count(plan.messages, "message"), names(&plan.kinds), count(plan.size, "byte"));
     say(ladder, title.bold())?;
+    let (packets, mtu) = match plan.transport {
+        Transport::Iwarp => ("TCP segments", format!("link MTU {}", pair::LINK_MTU)),
+        _ => ("RoCE packets", format!("path MTU {}", pair::PATH_MTU.bytes())),
+    };
     say(
         ladder,
         format_args!(
-            "seed {}, loss of RoCE packets {}, path MTU {}, link {} µs and {} Gbit/s{}",
+            "seed {}, loss of {packets} {}, {mtu}, link {} µs and {} Gbit/s{}",
             options.seed,
             options.loss,
-            pair::PATH_MTU.bytes(),
             pair::LATENCY / 1_000,
             pair::BANDWIDTH.get() / 1_000_000_000,
             unusual(options)
@@ -60,6 +63,11 @@ pub fn introduce<W: Write>(
                 "from a queue that all of B's targets share; A was told its number, {:#x}.",
                 b.shared_receive_queue.map_or(0, SharedReceiveQueueId::number)
             ),
+        ],
+        Transport::Iwarp => [
+            "Each FPDU is a TCP segment of its own, unless it is sent again. Sequence numbers of TCP are"
+                .to_owned(),
+            "counted from the first of their side, which the seed gives.".to_owned(),
         ],
     };
     for line in lines {
@@ -101,6 +109,17 @@ pub fn conclude<W: Write>(
             .advice(
                 "a reliable connection gives up when too much is lost; try a lower --loss or another --seed",
             ));
+        }
+        Some(failure @ (Failure::NotConnected(_) | Failure::ConnectionLost)) => {
+            let what = match failure {
+                Failure::NotConnected(why) => format!("the connection was not made: {why}"),
+                _ => "the connection was lost".to_owned(),
+            };
+            if options.loss.fraction() > 0.0 {
+                let advice = "TCP gives up when too much is lost; try a lower --loss or another --seed";
+                return Err(Error::failed(what).advice(advice));
+            }
+            return Err(fault(&what));
         }
         Some(Failure::Request { kind, index, status }) => {
             return Err(fault(&format_args!("{} #{} failed with {status}", kind.name(), index + 1)));
@@ -158,8 +177,20 @@ fn unusual(options: &Options) -> String {
     if options.transport != Transport::Rc {
         text += &format!(", {}", options.transport.name());
     }
-    if options.profile != Profile::RXE {
-        text += &format!(", profile {}", options.profile.name);
+    if options.transport == Transport::Iwarp {
+        text += &format!(", profile {}", options.iwarp_profile().name);
+        match options.crc {
+            None => {}
+            Some(true) => text += ", CRCs asked for",
+            Some(false) => text += ", CRCs not asked for",
+        }
+        if options.markers {
+            text += ", markers";
+        }
+        return text;
+    }
+    if options.profile() != Profile::RXE {
+        text += &format!(", profile {}", options.profile().name);
     }
     match options.congestion {
         CongestionControl::None => {}

@@ -9,8 +9,8 @@ use rdmalab_device::{Network, Port};
 use rdmalab_roce::QueuePairConfig;
 use rdmalab_sim::{End, PerEnd};
 use rdmalab_verbs::{
-    Access, AttributeSet, Attributes, Capabilities, HeapMemory, Memory, Path, QueuePairType,
-    SharedReceiveQueueConfig, State, XrcUse, transition,
+    Access, AttributeSet, Attributes, Capabilities, CompletionQueueId, HeapMemory, Memory, Path,
+    ProtectionDomainId, QueuePairType, SharedReceiveQueueConfig, State, XrcUse, transition,
 };
 use rdmalab_wire::{Psn, Qpn, RKey};
 
@@ -31,6 +31,10 @@ pub fn sides(network: &mut Network, plan: &Plan, addresses: PerEnd<IpAddr>) -> R
         a: open(network, End::A, plan, addresses, kind_a)?,
         b: open(network, End::B, plan, addresses, kind_b)?,
     };
+    // Its queue pairs are made when they are connected, which is shown.
+    if plan.transport == Transport::Iwarp {
+        return Ok(sides);
+    }
     for end in [End::A, End::B] {
         let (ours, theirs) = (&sides[end], &sides[end.opposite()]);
         let kind = if end == End::A { kind_a } else { kind_b };
@@ -64,10 +68,7 @@ fn open(
     let key = context.register(domain, BASE, shared, Access::FULL).map_err(unexpected)?;
     let fast_memory = Arc::new(HeapMemory::new(FAST_REGION)) as Arc<dyn Memory>;
     let fast_region = context.allocate_fast_region(domain, fast_memory).map_err(unexpected)?;
-    let mut config = QueuePairConfig {
-        receive_queue,
-        ..QueuePairConfig::new(kind, domain, send_queue, Capabilities::default())
-    };
+    let mut config = config(kind, domain, [send_queue, receive_queue]);
     let mut back = None;
     let mut shared_receive_queue = None;
     if plan.transport == Transport::Xrc {
@@ -84,7 +85,10 @@ fn open(
         back = Some(adapter.port.endpoint.create_queue_pair(context, &back_config).map_err(unexpected)?);
         config.xrc_domain = of(kind);
     }
-    let queue_pair = adapter.port.endpoint.create_queue_pair(context, &config).map_err(unexpected)?;
+    let queue_pair = match plan.transport {
+        Transport::Iwarp => Qpn::default(),
+        _ => adapter.port.endpoint.create_queue_pair(context, &config).map_err(unexpected)?,
+    };
     let path = Path::new(addresses[end], addresses[end.opposite()]);
     let way = match plan.transport {
         Transport::Ud => Some(context.create_address_handle(domain, path).map_err(unexpected)?),
@@ -94,6 +98,7 @@ fn open(
         address: addresses[end],
         queue_pair,
         back,
+        domain,
         send_queue,
         receive_queue,
         memory,
@@ -102,6 +107,23 @@ fn open(
         way,
         fast_region: RKey::new(fast_region),
     })
+}
+
+/// What a queue pair is made of.
+fn config(
+    kind: QueuePairType,
+    domain: ProtectionDomainId,
+    [send_queue, receive_queue]: [CompletionQueueId; 2],
+) -> QueuePairConfig {
+    QueuePairConfig {
+        receive_queue,
+        ..QueuePairConfig::new(kind, domain, send_queue, Capabilities::default())
+    }
+}
+
+/// What a queue pair of iWARP is made of.
+pub fn iwarp_config(side: &Side) -> QueuePairConfig {
+    config(QueuePairType::Rc, side.domain, [side.send_queue, side.receive_queue])
 }
 
 /// Brings a queue pair of one side to RTS, with what the other side told it.

@@ -1,6 +1,7 @@
 //! The two tables at the end: what was done, and what it took.
 
 use comfy_table::{CellAlignment, Table, TableStyle};
+use rdmalab_device::IwarpCounters;
 use rdmalab_roce::{Counters, Discard};
 use rdmalab_sim::{End, PerEnd};
 
@@ -52,6 +53,28 @@ pub fn operations(plan: &Plan, course: &Course, verdict: &Verdict) -> Table {
         row.push(if ok { "ok" } else { "NOT OK" }.to_owned());
         table.add_row(row);
     }
+    table
+}
+
+/// A column for each adapter that speaks iWARP.
+pub fn iwarp_adapters(tally: &PerEnd<Tally>, counters: &PerEnd<IwarpCounters>) -> Table {
+    let mut table = table(&["TCP segments and what it took", "A asks", "B answers"]);
+    let mut rows = 0;
+    let mut row = |what: &str, value: &dyn Fn(&Tally, &IwarpCounters) -> u64| {
+        let [a, b] = [End::A, End::B].map(|end| value(&tally[end], &counters[end]));
+        rows += 1;
+        if rows <= 4 || a + b > 0 {
+            table.add_row([what.to_owned(), a.to_string(), b.to_string()]);
+        }
+    };
+    row("segments sent", &|tally, _| tally.sent);
+    row("  of them lost on the link", &|tally, _| tally.lost);
+    row("FPDUs sent", &|_, counters| counters.sent_fpdus);
+    row("bytes of the stream sent", &|_, counters| counters.sent_bytes);
+    row("segments sent again", &|tally, _| tally.segments_again);
+    row("went back: TCP's timeout", &|tally, _| tally.tcp_timeouts);
+    row("went back: duplicate acknowledgements", &|tally, _| tally.tcp_duplicates);
+    row("connections ended by a Terminate message", &|_, counters| counters.sent_terminates);
     table
 }
 

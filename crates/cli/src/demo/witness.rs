@@ -10,12 +10,14 @@ use rdmalab_trace::Direction;
 use super::ladder::{Ladder, Mark};
 use super::packet::{History, Role};
 use super::pair::{PATH_MTU, timeout};
+use super::segment::{Cause, Conversation};
+use super::transport::Transport;
 use crate::outcome::{Error, Result, unprinted};
 
 /// What one adapter did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// RoCE packets put on the link.
+    /// Packets of the transport put on the link.
     pub sent: u64,
     /// Those of them that the link lost.
     pub lost: u64,
@@ -23,6 +25,12 @@ pub struct Tally {
     pub requests_again: u64,
     /// Answers sent again.
     pub answers_again: u64,
+    /// TCP segments sent again, or of which a part was.
+    pub segments_again: u64,
+    /// How often TCP went back because nothing was confirmed in time.
+    pub tcp_timeouts: u64,
+    /// How often it went back because the same was confirmed again and again.
+    pub tcp_duplicates: u64,
     /// How often the requester went back: the peer reported a gap.
     pub sequence_errors: u64,
     /// A missing answer was noticed by a later one.
@@ -33,12 +41,18 @@ pub struct Tally {
     pub rnr_naks: u64,
 }
 
+/// What the two ends have sent so far.
+enum Histories {
+    Roce(PerEnd<History>),
+    Tcp(Box<Conversation>),
+}
+
 /// The witness.
 pub struct Witness<W> {
     /// The ladder.
     pub ladder: Ladder<W>,
     recorder: Option<Recorder>,
-    history: PerEnd<History>,
+    history: Histories,
     /// Why each end last went back.
     cause: PerEnd<Option<RetryCause>>,
     tally: PerEnd<Tally>,
@@ -48,36 +62,41 @@ pub struct Witness<W> {
 
 impl<W: Write> Witness<W> {
     /// A witness who has seen nothing.
-    pub fn new(ladder: Ladder<W>, recorder: Option<Recorder>) -> Self {
-        Self {
-            ladder,
-            recorder,
-            history: PerEnd::default(),
-            cause: PerEnd::default(),
-            tally: PerEnd::default(),
-            failed: None,
-        }
+    pub fn new(transport: Transport, ladder: Ladder<W>, recorder: Option<Recorder>) -> Self {
+        let history = match transport {
+            Transport::Iwarp => Histories::Tcp(Box::default()),
+            _ => Histories::Roce(PerEnd::default()),
+        };
+        Self { ladder, recorder, history, cause: PerEnd::default(), tally: PerEnd::default(), failed: None }
     }
 
     /// A frame that is put on the link. What goes wrong is told by the next [`check`](Self::check).
     pub fn frame(&mut self, passage: &Passage<'_>) {
         let from = passage.report.from;
         let lost = passage.report.is_lost().then(|| passage.reason.to_string());
-        let seen = self.history[from].look(passage.frame, PATH_MTU, self.ladder.draws(lost.is_some()));
+        let in_words = self.ladder.draws(lost.is_some());
+        let seen = match &mut self.history {
+            Histories::Roce(history) => history[from].look(passage.frame, PATH_MTU, in_words),
+            Histories::Tcp(history) => {
+                history.look(passage.now, from, passage.frame, lost.is_some(), in_words)
+            }
+        };
+        self.went_back(passage.now, from, seen.cause);
         let tally = &mut self.tally[from];
-        if let Some(role) = seen.roce {
+        if let Some(role) = seen.role {
             tally.sent += 1;
             tally.lost += u64::from(lost.is_some());
             match role {
                 Role::Request => tally.requests_again += u64::from(seen.again),
                 Role::Answer => tally.answers_again += u64::from(seen.again),
+                Role::Segment => tally.segments_again += u64::from(seen.again),
             }
         }
         let label = seen.label.as_deref().unwrap_or_default();
         let drawn = self.ladder.packet(passage.now, from, label, seen.again, lost.as_deref());
         self.note(drawn.map_err(unprinted));
         if let Some(recorder) = &mut self.recorder {
-            let again = match (seen.again, seen.roce, self.cause[from]) {
+            let again = match (seen.again, seen.role, self.cause[from]) {
                 (false, ..) => None,
                 (true, Some(Role::Request), Some(cause)) => Some(format!("sent again after {cause}")),
                 (true, ..) => Some("sent again".to_owned()),
@@ -91,6 +110,32 @@ impl<W: Write> Witness<W> {
             let taken =
                 recorder.record(interface, passage.now, Direction::Out, passage.frame, Some(&comment));
             self.note(taken.map_err(Error::failed));
+        }
+    }
+
+    /// TCP begins to send again.
+    fn went_back(&mut self, now: u64, end: End, cause: Option<Cause>) {
+        let Some(cause) = cause else { return };
+        let peer = end.opposite();
+        let text = match cause {
+            Cause::Timeout(silence) => {
+                self.tally[end].tcp_timeouts += 1;
+                format!("{end}'s TCP goes back: nothing confirmed for {} ms", (silence + 500_000) / 1_000_000)
+            }
+            Cause::Duplicates => {
+                self.tally[end].tcp_duplicates += 1;
+                format!("{end}'s TCP goes back: {peer} confirms the same again and again")
+            }
+        };
+        let marked = self.mark(now, end, Mark::Back, &text);
+        self.note(marked);
+    }
+
+    /// Whether all is confirmed that TCP has sent. Of RoCE there is nothing to wait for.
+    pub fn is_settled(&self) -> bool {
+        match &self.history {
+            Histories::Roce(_) => true,
+            Histories::Tcp(history) => history.is_settled(),
         }
     }
 

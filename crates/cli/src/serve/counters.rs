@@ -1,25 +1,30 @@
-//! The transport's counters by name, as far as there is something to tell.
+//! The transports' counters by name, as far as there is something to tell.
 
-use rdmalab_device::Counters;
+use rdmalab_device::{Counters, Device, IwarpCounters};
 
 use crate::discards;
 
-/// One line for what was counted, and one for each reason for which packets were dropped.
-pub fn lines(counters: &Counters) -> Vec<String> {
-    let named: Vec<String> = named(counters)
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(name, count)| format!("{name}={count}"))
-        .collect();
+/// One line for what each transport counted, and one for each reason for which packets were dropped.
+pub fn of(device: &Device) -> Vec<String> {
+    lines(&device.counters(), &device.iwarp_counters())
+}
+
+fn lines(counters: &Counters, iwarp: &IwarpCounters) -> Vec<String> {
     let mut lines = Vec::new();
-    if !named.is_empty() {
-        lines.push(format!("counters: {}", named.join(" ")));
-    }
+    lines.extend(line("counters", &named(counters)));
+    lines.extend(line("iWARP counters", &named_of_iwarp(iwarp)));
     lines.extend(
         discards::seen(counters)
             .map(|(reason, count)| format!("received and discarded: {count} ({})", discards::words(reason))),
     );
     lines
+}
+
+/// What was counted, unless that is nothing.
+fn line(title: &str, counts: &[(&str, u64)]) -> Option<String> {
+    let counted = counts.iter().filter(|(_, count)| *count > 0);
+    let named: Vec<String> = counted.map(|(name, count)| format!("{name}={count}")).collect();
+    (!named.is_empty()).then(|| format!("{title}: {}", named.join(" ")))
 }
 
 fn named(counters: &Counters) -> [(&'static str, u64); 23] {
@@ -75,4 +80,42 @@ fn named(counters: &Counters) -> [(&'static str, u64); 23] {
         ("rp_cnp_handled", rp_cnp_handled),
         ("lost_events", lost_events),
     ]
+}
+
+fn named_of_iwarp(counters: &IwarpCounters) -> [(&'static str, u64); 8] {
+    let IwarpCounters {
+        sent_fpdus,
+        sent_bytes,
+        received_bytes,
+        sent_terminates,
+        received_terminates,
+        wrong_crcs,
+        failed_start_ups,
+        refused_callers,
+    } = *counters;
+    [
+        ("sent_fpdus", sent_fpdus),
+        ("sent_bytes", sent_bytes),
+        ("received_bytes", received_bytes),
+        ("sent_terminates", sent_terminates),
+        ("received_terminates", received_terminates),
+        ("wrong_crcs", wrong_crcs),
+        ("failed_start_ups", failed_start_ups),
+        ("refused_callers", refused_callers),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_transport_that_counted_something_has_a_line() {
+        let (roce, mut iwarp) = (Counters::default(), IwarpCounters::default());
+        assert!(lines(&roce, &iwarp).is_empty());
+        (iwarp.sent_fpdus, iwarp.wrong_crcs) = (7, 1);
+        assert_eq!(lines(&roce, &iwarp), ["iWARP counters: sent_fpdus=7 wrong_crcs=1"]);
+        let roce = Counters { sent_pkts: 3, ..roce };
+        assert_eq!(lines(&roce, &iwarp).len(), 2);
+    }
 }

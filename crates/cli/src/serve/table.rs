@@ -5,10 +5,8 @@ use std::io::IsTerminal;
 use std::net::IpAddr;
 use std::time::Instant;
 
-use rdmalab_device::Counters;
 use rdmalab_programs::serve::{Count, Ledger, Program, Row};
 
-use super::counters;
 use crate::outcome::{Result, print};
 
 /// Lines of news that stay in sight on a terminal.
@@ -40,8 +38,8 @@ impl Table {
         self.is_live
     }
 
-    /// Shows how things are now.
-    pub fn show(&mut self, ledger: &Ledger, counters: &Counters, news: Vec<String>) -> Result<()> {
+    /// Shows how things are now; on a terminal with lines about counters below.
+    pub fn show(&mut self, ledger: &Ledger, counters: &[String], news: Vec<String>) -> Result<()> {
         let rows = self.rows(ledger);
         if !self.is_live {
             for line in news {
@@ -54,8 +52,7 @@ impl Table {
         self.news.drain(..stale);
         let (width, height) = terminal_size::terminal_size()
             .map_or((80, 24), |(width, height)| (usize::from(width.0), usize::from(height.0)));
-        let mut below: Vec<String> =
-            counters::lines(counters).iter().flat_map(|line| folded(line, width)).collect();
+        let mut below: Vec<String> = counters.iter().flat_map(|line| folded(line, width)).collect();
         below.extend(self.news.clone());
         let mut lines = rows;
         let room = height.saturating_sub(below.len() + 2).max(2);

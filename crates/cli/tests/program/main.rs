@@ -3,6 +3,7 @@
 mod connected;
 mod craft;
 mod demo;
+mod demo_iwarp;
 mod demo_judged;
 mod demo_transports;
 mod dump;

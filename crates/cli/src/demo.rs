@@ -29,6 +29,7 @@ mod witness;
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rdmalab_device::{CongestionControl, IwarpProfile, IwarpSettings, Profile, Recorder};
 use rdmalab_sim::{End, PerEnd, Probability, RuleSet, Seed, rule};
@@ -169,7 +170,8 @@ pub fn run(options: &Options) -> Result<Outcome> {
     let habits = Habits {
         profile: options.profile(),
         congestion_control: options.congestion,
-        iwarp: IwarpSettings { profile: options.iwarp_profile(), crc, markers },
+        // Nobody here needs time to get ready.
+        iwarp: IwarpSettings { profile: options.iwarp_profile(), crc, markers, pause: Duration::ZERO },
         seed: seed.branch(HOSTS),
         rules,
     };

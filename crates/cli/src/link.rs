@@ -217,6 +217,7 @@ impl LinkOptions {
                 profile: self.iwarp_profile.clone(),
                 crc: self.crc,
                 markers: self.markers,
+                ..IwarpSettings::default()
             },
             profile: self.profile,
             congestion_control: self.congestion,

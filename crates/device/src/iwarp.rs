@@ -93,6 +93,8 @@ struct Stream {
     is_ready: bool,
     /// TCP has no room.
     is_blocked: bool,
+    /// The peer has just accepted our call, and gets time to be ready for what follows.
+    is_paused: bool,
     /// When it is given up, if nothing happens.
     deadline: Option<u64>,
     /// How long it has, as long as the time is not known at which that begins.
@@ -127,6 +129,9 @@ pub(crate) struct IwarpTable {
     deadlines: BTreeSet<(u64, StreamId)>,
     /// Streams that have a patience.
     begun: Vec<StreamId>,
+    /// Streams whose pause begins when the table is next told the time, and those whose pause ends so, in order.
+    falling_silent: Vec<StreamId>,
+    paused: VecDeque<(u64, StreamId)>,
     buffers: Buffers,
     /// Asynchronous events of queue pairs, by the names that RoCE has for them.
     events: VecDeque<TransportEvent>,
@@ -149,6 +154,8 @@ impl Default for IwarpTable {
             ready: VecDeque::new(),
             deadlines: BTreeSet::new(),
             begun: Vec::new(),
+            falling_silent: Vec::new(),
+            paused: VecDeque::new(),
             buffers: Buffers::default(),
             events: VecDeque::new(),
             counters: IwarpCounters::default(),
@@ -199,11 +206,13 @@ impl IwarpTable {
             || !self.ready.is_empty()
             || !self.happenings.is_empty()
             || !self.begun.is_empty()
+            || !self.falling_silent.is_empty()
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
     pub(crate) fn next_timeout(&self) -> Option<u64> {
-        self.deadlines.first().map(|(at, _)| *at)
+        let (deadline, pause) = (self.deadlines.first(), self.paused.front());
+        deadline.into_iter().chain(pause).map(|(at, _)| *at).min()
     }
 
     /// Streams with output that TCP has not taken: as long as there are some, a device that stops loses data.
@@ -252,11 +261,28 @@ impl IwarpTable {
         }
     }
 
-    /// Puts a stream into the ready list, unless it is there or TCP takes nothing.
+    /// Ends the pauses that are over by `now`, and lets those begin that are due.
+    fn pause(&mut self, now: u64) {
+        let until = now.saturating_add(self.settings.silence());
+        self.paused.extend(self.falling_silent.drain(..).map(|id| (until, id)));
+        // All pauses are equally long, but for those under way when the settings changed: they wait for each other.
+        while let Some(&(at, id)) = self.paused.front()
+            && at <= now
+        {
+            self.paused.pop_front();
+            if let Some(stream) = self.streams.get_mut(id.0) {
+                stream.is_paused = false;
+            }
+            self.make_ready_if_due(id);
+        }
+    }
+
+    /// Puts a stream into the ready list, unless it is there, TCP takes nothing or it pauses.
     fn make_ready(&mut self, id: StreamId) {
         if let Some(stream) = self.streams.get_mut(id.0)
             && !stream.is_ready
             && !stream.is_blocked
+            && !stream.is_paused
         {
             stream.is_ready = true;
             self.ready.push_back(id);
@@ -294,6 +320,7 @@ impl Stream {
             output: Output::default(),
             is_ready: false,
             is_blocked: false,
+            is_paused: false,
             deadline: None,
             patience: None,
             is_ours_to_end: false,

@@ -193,6 +193,7 @@ impl IwarpTable {
     /// Gives up what has waited too long.
     pub(crate) fn handle_timeout(&mut self, context: &mut Context, now: u64) {
         self.set_deadlines(now);
+        self.pause(now);
         while let Some(&(at, id)) = self.deadlines.first()
             && at <= now
         {

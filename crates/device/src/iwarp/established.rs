@@ -94,7 +94,7 @@ impl IwarpTable {
         else {
             return;
         };
-        if !held.queue_pair.has_work() {
+        if stream.is_paused || !held.queue_pair.has_work() {
             return;
         }
         let (max_fpdu, is_aligned) = (held.queue_pair.max_fpdu(), stream.is_aligned);
@@ -153,7 +153,7 @@ impl IwarpTable {
         }
     }
 
-    fn make_ready_if_due(&mut self, id: StreamId) {
+    pub(super) fn make_ready_if_due(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get(id.0) else { return };
         let has_output = !stream.output.is_empty();
         let number = self.established(id);

@@ -84,6 +84,12 @@ impl IwarpTable {
         match reply {
             None => Some(&[]),
             Some(Reply::Accepted(negotiated)) => {
+                if !self.settings.pause.is_zero()
+                    && let Some(stream) = self.streams.get_mut(id.0)
+                {
+                    stream.is_paused = true;
+                    self.falling_silent.push(id);
+                }
                 self.establish(context, id, &negotiated).ok()?;
                 self.give_time(id, None);
                 let offer = Offer {

@@ -1,6 +1,6 @@
 //! The table by itself, with the test as carrier and as peer.
 
-use rdmalab_iwarp::{End, Initiator, Profile, Terms};
+use rdmalab_iwarp::{End, Initiator, Profile, Responder, Terms};
 use rdmalab_roce::QueuePairConfig;
 use rdmalab_verbs::{Capabilities, Context, Operation, QueuePairType, SendRequest, State};
 use rdmalab_wire::mad::RejReason;
@@ -268,4 +268,28 @@ fn queue_pairs_listeners_and_streams_have_limits() {
     setup.table.destroy_queue_pair(&mut setup.context, numbers[7]).unwrap();
     assert_ne!(setup.queue_pair(), numbers[7], "another generation");
     assert_eq!(setup.table.state(numbers[7]), None);
+}
+
+/// siw does not look at what comes before it has got ready behind its reply (docs/SIW.md).
+#[test]
+fn a_side_that_calls_is_silent_for_a_while_behind_the_reply() {
+    let mut setup = Setup::new();
+    let number = setup.queue_pair();
+    let stream = setup.table.call((at(0).ip(), peer(7)), number, READS, b"").unwrap();
+    setup.table.connected(stream, at(1), 1460, false);
+    assert_eq!(setup.table.next_ready(), Some(stream));
+    let mut responder = Responder::new(&Profile::SPEC);
+    responder.handle_bytes(&setup.take(stream)).unwrap();
+    responder.accept(&Terms::of(&Profile::SPEC, 4, 4), b"").unwrap();
+    setup.table.handle_bytes(&mut setup.context, stream, responder.reply());
+    assert!(matches!(setup.happenings()[..], [Happening::Accepted { .. }]));
+    // The ready-to-receive message is there to be sent, and waits.
+    let pause = IwarpSettings::PAUSE.as_nanos() as u64;
+    setup.pass(pause - 1);
+    assert_eq!((setup.table.next_ready(), setup.table.next_timeout()), (None, Some(1 + pause)));
+    assert!(setup.take(stream).is_empty());
+    setup.pass(1);
+    assert_eq!(setup.table.next_ready(), Some(stream));
+    assert!(!setup.take(stream).is_empty());
+    assert_eq!(setup.table.next_timeout(), None);
 }

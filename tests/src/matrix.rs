@@ -1,8 +1,8 @@
 //! The matrix: every program of the field with us, in both roles, by every value of each dimension.
 //!
-//! [`cells`] is all of it, as data. A [`Cell`] knows its command lines, [`Group`]s of cells are played in a [`Place`] one
+//! [`cells`] is all of it, as data. A [`Cell`] knows its command lines, [`Group`]s of cells are played in a [`Place`](crate::Place) one
 //! behind the other, with one capture each, and a [`Report`] is the table of it all. The example `matrix` plays everything,
-//! the live tests what is marked as [daily](Cell::daily).
+//! the live tests what is marked as daily.
 
 mod cell;
 mod cells;

@@ -23,7 +23,8 @@ const NOTICE: Duration = Duration::from_secs(3);
 /// What shells give a program that Ctrl-C has ended.
 const INTERRUPTED: i32 = 130;
 
-/// A flag that the first signal sets. The second one ends the program.
+/// A flag that the first signal sets, from now on. The second one ends the program. To be made before a capture is begun: who
+/// is not asked ends without a word.
 pub fn asked() -> Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     for &signal in TERM_SIGNALS {
@@ -37,10 +38,9 @@ pub fn asked() -> Result<Arc<AtomicBool>> {
 
 /// Stops a device at the first signal, after a time in which a program that looks at the flag may come to its end by itself.
 /// A program that is still there a moment later, since it waits for something that is
-/// not the device's, is ended then: its capture is whole. The flag says whether there was a signal.
-pub fn stops_after(device: &Device, grace: Duration) -> Result<Arc<AtomicBool>> {
-    let asked = asked()?;
-    let (flag, stopper) = (Arc::clone(&asked), device.stopper());
+/// not the device's, is ended then: its capture is whole. The flag is that of [`asked`].
+pub fn stops_after(device: &Device, asked: &Arc<AtomicBool>, grace: Duration) -> Result<()> {
+    let (flag, stopper) = (Arc::clone(asked), device.stopper());
     let watch = move || {
         while !flag.load(Ordering::Relaxed) {
             std::thread::sleep(LOOK);
@@ -57,10 +57,10 @@ pub fn stops_after(device: &Device, grace: Duration) -> Result<Arc<AtomicBool>> 
         .name("signals".to_owned())
         .spawn(watch)
         .map_err(|error| Error::failed(format_args!("cannot wait for signals: {error}")))?;
-    Ok(asked)
+    Ok(())
 }
 
 /// Stops a device at the first signal, as [`stops_after`], at once.
-pub fn stops(device: &Device) -> Result<Arc<AtomicBool>> {
-    stops_after(device, Duration::ZERO)
+pub fn stops(device: &Device, asked: &Arc<AtomicBool>) -> Result<()> {
+    stops_after(device, asked, Duration::ZERO)
 }

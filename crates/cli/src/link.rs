@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rdmalab_device::{
@@ -12,6 +14,7 @@ use rdmalab_device::{
 use rdmalab_sim::rule::{self, duplicate, from, lose, only, reorder};
 use rdmalab_sim::{Counts, End, Probability, RuleSet, Seed};
 
+use crate::interrupt;
 use crate::outcome::{Error, Result};
 use crate::profile;
 
@@ -134,6 +137,8 @@ pub struct Opened {
     pub seed: u64,
     /// What the user calls the link: the device's name, or the socket's address.
     pub link: String,
+    /// Whether a signal asks the program to end, since before there was a capture.
+    pub signalled: Arc<AtomicBool>,
 }
 
 impl LinkOptions {
@@ -201,8 +206,9 @@ impl LinkOptions {
         Ok(())
     }
 
-    /// Opens the device.
+    /// Opens the device. From before that a signal only sets a flag, so that no capture is left behind empty.
     pub fn open(&self) -> Result<Opened> {
+        let signalled = interrupt::asked()?;
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let seed = self.seed.unwrap_or(time.as_nanos() as u64);
         let rules = self.mistreats().then(|| self.rules(seed));
@@ -256,7 +262,7 @@ impl LinkOptions {
             }
         };
         let device = device.map_err(|error| open_error(error, &link))?;
-        Ok(Opened { device, seed, link })
+        Ok(Opened { device, seed, link, signalled })
     }
 }
 

@@ -205,8 +205,8 @@ pub fn run(options: &Options) -> Result<Outcome> {
     if let Some(server) = options.server {
         options.link.check_peer("SERVER", server)?;
     }
-    let Opened { device, seed, link } = options.link.open()?;
-    let interrupted = interrupt::stops_after(&device, GRACE)?;
+    let Opened { device, seed, link, signalled: interrupted } = options.link.open()?;
+    interrupt::stops_after(&device, &interrupted, GRACE)?;
     let most = device.max_mtu();
     let mtu = options.mtu.unwrap_or(most);
     if mtu.bytes() > most.bytes() {

@@ -145,8 +145,8 @@ pub fn run(options: &Options) -> Result<Outcome> {
     if let Some(server) = options.server {
         options.link.check_peer("SERVER", server)?;
     }
-    let Opened { device, seed, link } = options.link.open()?;
-    let interrupted = interrupt::stops(&device)?;
+    let Opened { device, seed, link, signalled: interrupted } = options.link.open()?;
+    interrupt::stops(&device, &interrupted)?;
     let mistreats = options.link.mistreats();
 
     let most = device.max_mtu();

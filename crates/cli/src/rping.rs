@@ -84,12 +84,11 @@ pub fn run(options: &Options) -> Result<Outcome> {
     if let (true, Some(server)) = (options.client, options.address) {
         options.link.check_peer("-a", server)?;
     }
-    let Opened { device, .. } = options.link.open()?;
+    let Opened { device, signalled: stop, .. } = options.link.open()?;
     let outcome = if options.server {
-        let stop = interrupt::asked()?;
         serve_clients(options, &device, &stop)
     } else {
-        let stop = interrupt::stops_after(&device, GRACE)?;
+        interrupt::stops_after(&device, &stop, GRACE)?;
         ping(options, &device, &stop)
     };
     let traffic = options.link.traffic(&device);

@@ -114,15 +114,15 @@ pub struct Options {
     idle: u64,
 
     /// Where standard output is no terminal: tell what has been done every so many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     every: u64,
 }
 
 /// Serves.
 pub fn run(options: &Options) -> Result<Outcome> {
     options.check()?;
-    let Opened { device, seed, link } = options.link.open()?;
-    let stop = interrupt::stops_after(&device, GRACE)?;
+    let Opened { device, seed, link, signalled: stop } = options.link.open()?;
+    interrupt::stops_after(&device, &stop, GRACE)?;
     let services = options.services(&device, seed);
     let outcome = work(options, &device, &link, &services, &stop);
     let counted = counters::of(&device);

@@ -81,8 +81,8 @@ fn play(
     game: impl FnOnce(&Device, Stop) -> std::result::Result<Report, ConnectError>,
 ) -> Result<Outcome> {
     options.link.check_peer("-s", options.server)?;
-    let Opened { device, .. } = options.link.open()?;
-    let stop = interrupt::stops_after(&device, GRACE)?;
+    let Opened { device, signalled: stop, .. } = options.link.open()?;
+    interrupt::stops_after(&device, &stop, GRACE)?;
     let report = game(&device, Arc::clone(&stop));
     let closed = device.close();
     match report {

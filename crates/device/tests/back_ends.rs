@@ -1,4 +1,5 @@
-//! Live devices without any privilege: over a cable in memory and over UDP sockets on loopback addresses.
+//! Live devices without any privilege: over a cable in memory and over UDP sockets on loopback addresses; and one at a UDP
+//! socket with a host that is no socket, in a network namespace.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use rdmalab_device::{
     Discard, HostAddress, MemoryRegion, Operation, Path, PathMtu, PortSpace, Psn, QueuePair,
     QueuePairOptions, QueuePairType, ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, State,
 };
+use rdmalab_namespace::{IP, in_a_fresh_namespace, run};
 use rdmalab_sim::rule::{from, lose};
 use rdmalab_sim::{End, Probability, RuleSet, Seed};
 
@@ -36,7 +38,9 @@ impl Side {
     }
 
     fn connect(&self, peer: &Self) {
-        let path = Path::new(self.device.gids()[0], peer.device.gids()[0]);
+        // Behind the link-local one, if there is that.
+        let gid = |side: &Self| *side.device.gids().last().unwrap();
+        let path = Path::new(gid(self), gid(peer));
         let steps = [
             Attributes {
                 state: Some(State::Init),
@@ -132,6 +136,21 @@ fn megabytes_go_over_udp_sockets_and_no_checksum_is_wrong() {
         assert_eq!(counters.discarded(Discard::Icrc), 0);
         assert!(counters.rcvd_pkts > 700, "{counters:?}");
     }
+}
+
+/// Other implementations send packets over IPv6 without a UDP checksum, which the kernel does not take for granted.
+#[test]
+fn over_ipv6_a_udp_socket_takes_packets_without_checksum() {
+    in_a_fresh_namespace("over_ipv6_a_udp_socket_takes_packets_without_checksum", &[IP], || {
+        run("ip link add left mtu 5000 type veth peer name right mtu 5000");
+        for end in ["left", "right"] {
+            run(&format!("ip link set {end} up"));
+        }
+        run("ip address add fd00:6::1/64 dev left nodad");
+        let a = Device::open_udp(config("fd00:6::1/64")).unwrap();
+        let b = Device::open_interface("right", config("fd00:6::2/64")).unwrap();
+        all_arrives(a, b);
+    });
 }
 
 #[test]

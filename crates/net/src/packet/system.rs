@@ -33,6 +33,11 @@ pub(super) fn set(socket: BorrowedFd<'_>, level: c_int, option: c_int, value: c_
     set_option(socket, level, option, &value)
 }
 
+/// Lets a UDP socket of IPv6 take datagrams without a checksum, as RoCE v2 packets are (RFC 6936).
+pub(crate) fn take_without_checksum(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set(socket, libc::SOL_UDP, libc::UDP_NO_CHECK6_RX, 1)
+}
+
 /// `T` must be the plain C type that the kernel knows the option by; private, so that only this file can err.
 fn set_option<T>(socket: BorrowedFd<'_>, level: c_int, option: c_int, value: &T) -> io::Result<()> {
     let length = size_of::<T>() as socklen_t;

@@ -63,9 +63,10 @@ pub(super) fn run(
             false
         }
     };
+    let ended = is_interrupted.then(|| flow.now());
     Ok(Measured {
-        sent: flow.sent.figures(load.size, options.gigabits),
-        received: flow.received.figures(load.size, options.gigabits),
+        sent: flow.sent.figures(load.size, options.gigabits, ended),
+        received: flow.received.figures(load.size, options.gigabits, ended),
         is_interrupted,
     })
 }

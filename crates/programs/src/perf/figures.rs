@@ -61,10 +61,11 @@ impl Tally {
         self.done
     }
 
-    /// The outcome for messages of this size.
-    pub(super) fn figures(&self, size: u32, gigabits: bool) -> Figures {
+    /// The outcome for messages of this size, of a test that has ended so many nanoseconds after its start, if that was before
+    /// its time.
+    pub(super) fn figures(&self, size: u32, gigabits: bool, ended: Option<u64>) -> Figures {
         let time = match self.window {
-            Some((from, to)) => to - from,
+            Some((from, to)) => to.min(ended.unwrap_or(to)).saturating_sub(from),
             None => self.last.saturating_sub(self.first.unwrap_or(0)),
         };
         let unit = if gigabits { 1e9 / 8.0 } else { MEBIBYTE };

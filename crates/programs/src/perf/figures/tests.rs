@@ -46,10 +46,10 @@ fn a_bandwidth_counts_mebibytes_from_the_first_post_to_the_last_completion() {
     tally.post(1_000_000_000);
     tally.done(1, 1_500_000_000);
     tally.done(1, 3_000_000_000);
-    let figures = tally.figures(1 << 20, false);
+    let figures = tally.figures(1 << 20, false, None);
     assert_eq!((figures.iterations, figures.average, figures.rate), (2, 1.0, 1e-6));
     assert!((figures.peak - 2.0).abs() < 1e-9, "{figures:?}");
-    assert_eq!(tally.figures(125_000_000, true).average, 1.0, "in Gbit/s");
+    assert_eq!(tally.figures(125_000_000, true, None).average, 1.0, "in Gbit/s");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn regression_a_peak_is_never_below_the_average_by_rounding() {
         // All of them posted at once and done at once: the only run is the whole.
         (0..300).for_each(|_| tally.post(7));
         tally.done(300, 7 + time);
-        let figures = tally.figures(1000, false);
+        let figures = tally.figures(1000, false, None);
         assert!(figures.peak >= figures.average, "{time}: {figures:?}");
     }
 }
@@ -71,17 +71,20 @@ fn messages_outside_the_window_do_not_count() {
     for time in [500_000_000, 1_000_000_000, 2_000_000_000, 3_000_000_001] {
         tally.done(10, time);
     }
-    let figures = tally.figures(1 << 20, false);
+    let figures = tally.figures(1 << 20, false, None);
     assert_eq!((figures.iterations, figures.average, figures.peak), (20, 10.0, 0.0));
     assert_eq!(tally.all_done(), 40);
+    // One that was ended before its time has no more of it.
+    let figures = tally.figures(1 << 20, false, Some(2_000_000_000));
+    assert_eq!((figures.iterations, figures.average), (20, 20.0));
 }
 
 #[test]
 fn a_test_that_did_nothing_has_no_bandwidth() {
-    assert_eq!(Tally::new(true, None).figures(100, false).average, 0.0);
+    assert_eq!(Tally::new(true, None).figures(100, false, None).average, 0.0);
     let mut tally = Tally::new(true, None);
     tally.post(5);
-    assert_eq!(tally.figures(100, false), Figures { size: 100, ..Figures::default() });
+    assert_eq!(tally.figures(100, false, None), Figures { size: 100, ..Figures::default() });
 }
 
 /// Recorded of `ib_read_lat -n 20 -U`, in microseconds, and the line that it printed.

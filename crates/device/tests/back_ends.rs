@@ -1,17 +1,21 @@
 //! Live devices without any privilege: over a cable in memory and over UDP sockets on loopback addresses; and one at a UDP
 //! socket with a host that is no socket, in a network namespace.
 
+mod way;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use rdmalab_device::{
-    Access, Attributes, CmEventKind, CompletionStatus, ConnectionParameters, Counters, Device, DeviceConfig,
-    Discard, HostAddress, MemoryRegion, Operation, Path, PathMtu, PortSpace, Psn, QueuePair,
-    QueuePairOptions, QueuePairType, ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, State,
+    Access, CmEventKind, CompletionStatus, ConnectionParameters, Counters, Device, DeviceConfig, Discard,
+    HostAddress, MemoryRegion, Operation, Path, PathMtu, PortSpace, QueuePair, QueuePairOptions,
+    QueuePairType, ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, State,
 };
 use rdmalab_namespace::{IP, in_a_fresh_namespace, run};
 use rdmalab_sim::rule::{from, lose};
 use rdmalab_sim::{End, Probability, RuleSet, Seed};
+
+use way::{Terms, to_rts};
 
 const LENGTH: usize = 3_000_001;
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(30));
@@ -41,34 +45,8 @@ impl Side {
         // Behind the link-local one, if there is that.
         let gid = |side: &Self| *side.device.gids().last().unwrap();
         let path = Path::new(gid(self), gid(peer));
-        let steps = [
-            Attributes {
-                state: Some(State::Init),
-                partition_index: Some(0),
-                access: Some(Access::FULL),
-                ..Attributes::default()
-            },
-            Attributes {
-                state: Some(State::Rtr),
-                path: Some(path),
-                path_mtu: Some(PathMtu::M4096),
-                destination: Some(peer.queue_pair.number()),
-                receive_psn: Some(Psn::new(0xff_fff0)),
-                max_destination_reads: Some(4),
-                min_rnr_timer: Some(12),
-                ..Attributes::default()
-            },
-            Attributes {
-                state: Some(State::Rts),
-                send_psn: Some(Psn::new(0xff_fff0)),
-                timeout: Some(14),
-                retry_count: Some(7),
-                rnr_retry: Some(7),
-                max_reads: Some(4),
-                ..Attributes::default()
-            },
-        ];
-        for step in &steps {
+        let terms = Terms { path_mtu: PathMtu::M4096, psn: 0xff_fff0, ..Terms::default() };
+        for step in &to_rts(path, peer.queue_pair.number(), terms) {
             self.queue_pair.modify(step).unwrap();
         }
     }

@@ -5,14 +5,18 @@
 //! `CI=true`, where it fails.
 #![cfg(feature = "net")]
 
+mod way;
+
 use std::time::{Duration, Instant};
 
 use rdmalab_device::{
     Access, Attributes, CompletionQueue, CompletionStatus, Device, DeviceConfig, DeviceError, DeviceEvent,
-    Event, HostAddress, MemoryRegion, NetError, Operation, Path, PathMtu, Psn, QueuePair, QueuePairOptions,
-    QueuePairType, ReceiveRequest, SendFlags, SendRequest, State,
+    Event, HostAddress, MemoryRegion, NetError, Operation, Path, QueuePair, QueuePairOptions, QueuePairType,
+    ReceiveRequest, SendFlags, SendRequest, State,
 };
 use rdmalab_namespace::{IP, Need, in_a_fresh_namespace, run};
+
+use way::{Terms, to_rts};
 
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(20));
 const LENGTH: usize = 300_000;
@@ -42,35 +46,10 @@ impl Side {
     /// From wherever it is to RTS, with a fifth of a second until its retries are over.
     fn connect(&self, peer: &Self) {
         let address = |side: &Self| *side.device.gids().iter().find(|own| own.is_ipv4()).unwrap();
-        let steps = [
-            Attributes { state: Some(State::Reset), ..Attributes::default() },
-            Attributes {
-                state: Some(State::Init),
-                partition_index: Some(0),
-                access: Some(Access::FULL),
-                ..Attributes::default()
-            },
-            Attributes {
-                state: Some(State::Rtr),
-                path: Some(Path::new(address(self), address(peer))),
-                path_mtu: Some(PathMtu::M1024),
-                destination: Some(peer.queue_pair.number()),
-                receive_psn: Some(Psn::new(0)),
-                max_destination_reads: Some(4),
-                min_rnr_timer: Some(12),
-                ..Attributes::default()
-            },
-            Attributes {
-                state: Some(State::Rts),
-                send_psn: Some(Psn::new(0)),
-                timeout: Some(13),
-                retry_count: Some(5),
-                rnr_retry: Some(7),
-                max_reads: Some(4),
-                ..Attributes::default()
-            },
-        ];
-        for step in &steps {
+        let path = Path::new(address(self), address(peer));
+        let terms = Terms { timeout: 13, retry_count: 5, ..Terms::default() };
+        self.queue_pair.modify(&Attributes { state: Some(State::Reset), ..Attributes::default() }).unwrap();
+        for step in &to_rts(path, peer.queue_pair.number(), terms) {
             self.queue_pair.modify(step).unwrap();
         }
     }

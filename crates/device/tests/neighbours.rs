@@ -1,16 +1,20 @@
 //! Neighbours of an adapter: looked for ahead, waited for, and missed, in virtual time.
 
+mod way;
+
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use rdmalab_device::{
     Access, AdapterConfig, AddressError, Attributes, Capabilities, CmChannel, CmError, CmEventKind, CmId,
     Completion, CompletionQueueId, CompletionStatus, ConnectionParameters, HeapMemory, HostAddress, Network,
-    NetworkConfig, Operation, Path, PathMtu, PortSpace, ProtectionDomainId, Psn, QKey, Qpn, QueuePairConfig,
+    NetworkConfig, Operation, Path, PortSpace, ProtectionDomainId, Psn, QKey, Qpn, QueuePairConfig,
     QueuePairType, ReceiveRequest, SendFlags, SendRequest, Sge, State, Target,
 };
 use rdmalab_sim::{End, LinkConfig, PerEnd, RuleSet, Seed};
 use rdmalab_wire::is_roce_v2;
+
+use way::{Terms, to_rts};
 
 const SECOND: u64 = 1_000_000_000;
 const KEY: QKey = QKey::new(0x1234);
@@ -97,33 +101,8 @@ impl Lab {
 
 /// The way of an RC queue pair to RTS, with two retries of 67 ms.
 fn reliable(peer: IpAddr, destination: Qpn) -> [Attributes; 3] {
-    [
-        Attributes {
-            state: Some(State::Init),
-            partition_index: Some(0),
-            access: Some(Access::FULL),
-            ..Attributes::default()
-        },
-        Attributes {
-            state: Some(State::Rtr),
-            path: Some(Path::new(address(End::A), peer)),
-            path_mtu: Some(PathMtu::M1024),
-            destination: Some(destination),
-            receive_psn: Some(Psn::new(1)),
-            max_destination_reads: Some(1),
-            min_rnr_timer: Some(12),
-            ..Attributes::default()
-        },
-        Attributes {
-            state: Some(State::Rts),
-            send_psn: Some(Psn::new(1)),
-            timeout: Some(14),
-            retry_count: Some(2),
-            rnr_retry: Some(7),
-            max_reads: Some(1),
-            ..Attributes::default()
-        },
-    ]
+    let terms = Terms { psn: 1, reads: 1, retry_count: 2, ..Terms::default() };
+    to_rts(Path::new(address(End::A), peer), destination, terms)
 }
 
 fn datagrams() -> [Attributes; 3] {

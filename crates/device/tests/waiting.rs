@@ -1,16 +1,20 @@
 //! Waiting by descriptors: completion channels with armed queues, and asynchronous events.
 #![cfg(feature = "net")]
 
+mod way;
+
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rdmalab_device::{
-    Access, Attributes, CompletionChannel, CompletionQueue, Device, DeviceConfig, DeviceError, DeviceEvent,
-    Event, HostAddress, NotifyOn, Path, PathMtu, Psn, QueuePair, QueuePairOptions, QueuePairType,
-    ReceiveRequest, SendFlags, SendRequest, SharedReceiveQueueOptions, State,
+    Attributes, CompletionChannel, CompletionQueue, Device, DeviceConfig, DeviceError, DeviceEvent, Event,
+    HostAddress, NotifyOn, Path, QueuePair, QueuePairOptions, QueuePairType, ReceiveRequest, SendFlags,
+    SendRequest, SharedReceiveQueueOptions, State,
 };
 use rdmalab_net::{Interest, Poller};
+
+use way::{Terms, to_rts};
 
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(20));
 /// Long enough for what must not come to come.
@@ -28,34 +32,8 @@ fn is_readable(descriptor: &impl AsFd, within: Option<Duration>) -> bool {
 
 fn connect(device: &Device, queue_pair: &QueuePair, peer: &QueuePair) {
     let address = device.gids()[0];
-    let steps = [
-        Attributes {
-            state: Some(State::Init),
-            partition_index: Some(0),
-            access: Some(Access::FULL),
-            ..Attributes::default()
-        },
-        Attributes {
-            state: Some(State::Rtr),
-            path: Some(Path::new(address, address)),
-            path_mtu: Some(PathMtu::M1024),
-            destination: Some(peer.number()),
-            receive_psn: Some(Psn::new(0)),
-            max_destination_reads: Some(1),
-            min_rnr_timer: Some(1),
-            ..Attributes::default()
-        },
-        Attributes {
-            state: Some(State::Rts),
-            send_psn: Some(Psn::new(0)),
-            timeout: Some(14),
-            retry_count: Some(7),
-            rnr_retry: Some(7),
-            max_reads: Some(1),
-            ..Attributes::default()
-        },
-    ];
-    for step in &steps {
+    let terms = Terms { reads: 1, min_rnr_timer: 1, ..Terms::default() };
+    for step in &to_rts(Path::new(address, address), peer.number(), terms) {
         queue_pair.modify(step).unwrap();
     }
 }

@@ -13,8 +13,9 @@ const PORT: u16 = 18640;
 /// The TAP of the end of ours whose peer vanishes, or that vanishes itself.
 const TAP: &str = "rd-gone";
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 4);
-/// Far longer than anybody needs to vanish: 64,000 packets.
-const TRANSFER: &str = "WRITE:65536*250 --mtu 256";
+/// Far longer than anybody needs to vanish, however fast the machine: 64,000 packets of which 128 are under way at most, for 20 ms
+/// each, take ten seconds.
+const TRANSFER: &str = "WRITE:65536*250 --mtu 256 --delay 20";
 /// How long a connection may take to its end: eight times at most the ACK timeout of 67 ms, up to four times as long as told.
 const RETRIES: Duration = Duration::from_secs(6);
 /// How long `serve` keeps who says nothing.

@@ -119,16 +119,12 @@ impl Place {
         self.guest.run(&line, LIMIT).expect_success("giving the guest an IPv6 address");
     }
 
-    /// The least MTU of a link at which our emulated host lives.
-    pub const LEAST_MTU: u16 = 1280;
-
-    /// Sets the MTU of the guest's interface and, unless that is too small for us, of our TAP, of which that of their RDMA
-    /// devices follows.
+    /// Sets the MTU of the guest's interface and of our TAP, of which that of their RDMA devices follows.
     #[track_caller]
     pub fn set_mtu(&self, mtu: u16) {
         let line = format!("ip link set eth0 mtu {mtu}");
         self.guest.run(&line, LIMIT).expect_success("setting the guest's MTU");
-        self.network.set_mtu(Network::TAP, mtu.max(Self::LEAST_MTU));
+        self.network.set_mtu(Network::TAP, mtu);
     }
 
     /// Gives this side's kernel the [addresses](Self::OURS) that programs of ours take, at the bridge, so that its TCP is at

@@ -8,6 +8,9 @@ use rdmalab_wire::{EthernetAddress, VlanTag};
 
 /// Addresses one host may have.
 pub const MAX_ADDRESSES: usize = 8;
+/// The smallest MTU of a link on which a host lives that has no IPv6 address, in bytes. IPv4 itself would do with 68 (RFC 791 §3.2),
+/// but the smallest path MTU of RoCE, 256, does not fit links below this one.
+pub const SMALLEST_MTU: usize = 336;
 
 /// The largest identifier of a VLAN; 4095 is reserved (IEEE 802.1Q).
 const VLAN_MAX: u16 = 4094;
@@ -27,8 +30,8 @@ pub struct HostConfig {
     pub gateway_v4: Option<Ipv4Addr>,
     /// Next hop for IPv6 destinations outside all prefixes; inside a prefix or link-local.
     pub gateway_v6: Option<Ipv6Addr>,
-    /// MTU of the link in bytes, the IP header counted, the Ethernet header not: 576 (1280 with an IPv6 address) to
-    /// 65535.
+    /// MTU of the link in bytes, the IP header counted, the Ethernet header not: [`SMALLEST_MTU`] (1280 with an
+    /// IPv6 address, RFC 8200 §5) to 65535.
     pub mtu: usize,
     /// Whether RoCE packets for multicast groups that the host has not [joined](crate::Host::join) are handed on too, for
     /// a transport that knows by itself who is attached to what.
@@ -77,7 +80,7 @@ impl HostConfig {
                 return Err(ConfigError::Address(*host));
             }
         }
-        let smallest = if self.addresses.iter().any(|a| a.address.is_ipv6()) { 1280 } else { 576 };
+        let smallest = if self.addresses.iter().any(|a| a.address.is_ipv6()) { 1280 } else { SMALLEST_MTU };
         if !(smallest..=65535).contains(&self.mtu) {
             return Err(ConfigError::Mtu { mtu: self.mtu, smallest });
         }
@@ -283,6 +286,9 @@ mod tests {
         }
         let small = HostConfig { mtu: 1279, ..config(&["fd00::1/64"]) };
         assert_eq!(small.validate(), Err(ConfigError::Mtu { mtu: 1279, smallest: 1280 }));
+        let smaller = HostConfig { mtu: SMALLEST_MTU - 1, ..config(&["10.0.0.1/24"]) };
+        assert_eq!(smaller.validate(), Err(ConfigError::Mtu { mtu: 335, smallest: 336 }));
+        assert_eq!(HostConfig { mtu: SMALLEST_MTU, ..config(&["10.0.0.1/24"]) }.validate(), Ok(()));
         let far = HostConfig { gateway_v4: Some(Ipv4Addr::new(10, 0, 1, 1)), ..config(&["10.0.0.1/24"]) };
         assert!(matches!(far.validate(), Err(ConfigError::Gateway(_))));
         let own = HostConfig { gateway_v4: Some(Ipv4Addr::new(10, 0, 0, 1)), ..config(&["10.0.0.1/24"]) };

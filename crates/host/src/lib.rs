@@ -40,7 +40,7 @@ mod tcp;
 #[cfg(test)]
 mod tests;
 
-pub use config::{AddressError, ConfigError, HostAddress, HostConfig, MAX_ADDRESSES};
+pub use config::{AddressError, ConfigError, HostAddress, HostConfig, MAX_ADDRESSES, SMALLEST_MTU};
 pub use counters::{Counters, DropReason};
 pub use host::{HEADROOM, Handled, Host};
 pub use membership::{GROUPS_MAX, GroupError};

@@ -188,8 +188,8 @@ the rows of the others.
   5 % out of order, all of them 3 ms late.
 * rxe can stop for good where packets are lost. A game that fails is played again, with a fresh guest, if there is evidence that
   this is what happened (`tests/src/excuse.rs`), and the table counts it.
-* With `-R` the MTU of the link decides about that of the path; it is 4200 bytes where the table says nothing. Below 1280 bytes,
-  where no IPv6 is possible and our host refuses to be, only the guest's is so small, and Linux, which calls, says the path's.
+* With `-R` the MTU of the link decides about that of the path; it is 4200 bytes where the table says nothing. Below
+  1280 bytes, no IPv6 is possible.
 * With siw, ours is an emulated host at a TAP, or has the kernel's TCP by its sockets, and asks for CRCs or does not; both judges
   must find as many FPDUs, each with its CRC right, or none with one. Faults strike TCP segments; those that the kernel sends for
   us are spared. `--only siw` plays these cells.

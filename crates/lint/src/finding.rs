@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::rule::Family;
 use crate::rules::{RULES, RuleId};
 
 /// Most findings that are kept with their frames and words; further ones are counted only.
@@ -52,11 +53,13 @@ pub enum Reason {
     CountLost,
     /// More requests were under way than are followed.
     TooMany,
+    /// The start-up of an iWARP stream is not in the capture, or leaves open what a rule needs.
+    StartUpUnknown,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Reason; 13] = [
+    pub const ALL: [Reason; 14] = [
         Reason::AnswersUnknown,
         Reason::RequestsUnknown,
         Reason::AgreementUnknown,
@@ -70,6 +73,7 @@ impl Reason {
         Reason::PathMtuUnknown,
         Reason::CountLost,
         Reason::TooMany,
+        Reason::StartUpUnknown,
     ];
 
     /// The rules that were not judged, all or some of the time.
@@ -91,19 +95,55 @@ impl Reason {
                 AckRead,
                 AtomicReplay,
                 AfterError,
+                RdmapAnswer,
+                RdmapUnasked,
+                TerminateHeader,
             ],
             Reason::AgreementUnknown => &[Outstanding, CmPsn],
-            Reason::BegunBefore => &[CmPsn, OpcodeOrder, MessageLength],
-            Reason::LostAhead => &[RestartPoint, OpcodeOrder, MessageLength, AckRead],
+            Reason::BegunBefore => &[CmPsn, OpcodeOrder, MessageLength, DdpMsn, DdpOffset],
+            Reason::LostAhead => &[
+                RestartPoint,
+                OpcodeOrder,
+                MessageLength,
+                AckRead,
+                DdpMsn,
+                DdpOffset,
+                DdpLast,
+                RdmapAnswer,
+                RdmapUnasked,
+                RdmapDepth,
+                TerminateHeader,
+            ],
             Reason::Reordered => &[RestartPoint, AckUnsent, AckBack, NakGap, CnpUnprovoked],
             Reason::Duplicated => &[NakOnce, RestartPoint],
-            Reason::Cut => &[Icrc, Vcrc, UdpChecksum, PadCount, PadZero, RepeatPayload],
+            Reason::Cut => {
+                &[Icrc, Vcrc, UdpChecksum, PadCount, PadZero, RepeatPayload, MpaCrc, MpaPad, MpaMarker]
+            }
             Reason::NoTimes => &[RnrWait],
             Reason::NoIdentification => &[NakOnce],
             Reason::PathMtuUnknown => &[PathMtu, ReadOrder, ReadLength],
             Reason::CountLost => &[Msn, Credits],
-            Reason::TooMany => &[RepeatHeader, RepeatPayload, AckUnseen, Msn],
+            Reason::TooMany => {
+                &[RepeatHeader, RepeatPayload, AckUnseen, Msn, RdmapAnswer, RdmapDepth, TerminateHeader]
+            }
+            Reason::StartUpUnknown => &[
+                MpaCrc,
+                MpaFirst,
+                MpaRejected,
+                MpaRevision,
+                MpaFlags,
+                MpaDepth,
+                MpaRtr,
+                MpaReady,
+                RdmapDepth,
+            ],
         }
+    }
+
+    /// Those of iWARP, or all others.
+    pub(crate) fn rules_of(self, is_iwarp: bool) -> impl Iterator<Item = RuleId> {
+        let rules = self.rules().iter().copied();
+        rules.filter(move |rule| (rule.rule().family == Family::Iwarp) == is_iwarp)
     }
 
     const fn bit(self) -> u16 {
@@ -129,6 +169,7 @@ impl fmt::Display for Reason {
             Reason::PathMtuUnknown => "the path MTU does not follow from the packets",
             Reason::CountLost => "messages could not be counted on",
             Reason::TooMany => "more requests under way than are followed",
+            Reason::StartUpUnknown => "the start-up of MPA is not in the capture, or leaves it open",
         })
     }
 }

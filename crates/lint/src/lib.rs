@@ -7,9 +7,10 @@
 //!   PSNs, repetitions and their causes, answers, MSNs, credits; the messages of connection management, and whether the queue
 //!   pairs keep to what they agreed on; the form of congestion notifications.
 //! * Unreliable connections: opcode order and message lengths.
+//! * iWARP: the start-up of MPA and who may send first, FPDUs with their markers and CRCs, the numbers and pieces of messages, READs and
+//!   atomics with their answers, Terminate messages; what TCP sent again, and why.
 //!
-//! **Not judged yet: reliable datagrams; of iWARP anything but CRCs and formats (no start-up, no order of segments, no
-//! TERMINATE); of connection management MRA, REJ, LAP, APR and SIDR, and waiting times; the solicited event bit; whether
+//! **Not judged yet: reliable datagrams; of connection management MRA, REJ, LAP, APR and SIDR, and waiting times; the solicited event bit; whether
 //! AckReq is answered; spacing and effect of congestion notifications; PAUSE and PFC, which are counted only.**
 //!
 //! # Design
@@ -43,10 +44,13 @@
 //! * [`Reason`] says why a rule could not be judged for a flow. A finding whose proof would need what a capture cannot show is
 //!   at most [`Severity::Suspicious`].
 //!
+//! **iWARP** (`iwarp.rs`) needs none of that, since TCP repeats: a stream is two sides, each with what it said in order. What a
+//! side can have known follows from TCP's acknowledgements, and what the capture lacks from those, too.
+//!
 //! **Rules are one table**, [`RULES`]. Each says what it needs for evidence. The files of `checks` judge them, one for each family.
 //!
 //! **Bounds.** A flow keeps at most 4096 requests, and 192 complete ones; all flows together [`MOST_REQUESTS`], and there are
-//! [`MOST_FLOWS`] of them at most: those silent for long make room, and the report says how many. Findings are kept up to
+//! [`MOST_FLOWS`] of them at most, and [`MOST_STREAMS`] streams: those silent for long make room, and the report says how many. Findings are kept up to
 //! [`MOST_FINDINGS`] and counted beyond. So memory grows with what is open, not with the file. Nothing is allocated per packet but
 //! for findings. Nothing panics, whatever the bytes are.
 
@@ -55,6 +59,7 @@
 mod checks;
 mod finding;
 mod flow;
+mod iwarp;
 mod linter;
 mod observer;
 mod packet;
@@ -66,11 +71,14 @@ mod table;
 
 pub use finding::{Finding, MOST_FINDINGS, MOST_OF_ONE_RULE, Reason, Reasons};
 pub use flow::times::{Times, TimesSummary};
+pub use iwarp::{MOST_CONNECTIONS, MOST_PENDING_REQUESTS, MOST_STREAMS, ResentCause, SegmentRole};
 pub use linter::Linter;
-pub use observer::{Cause, Observer, Operation, Placed, Role};
+pub use observer::{
+    Cause, Observer, Operation, Placed, PlacedSegment, PlacedUnit, Role, StreamOperation, UnitRole,
+};
 pub use packet::{FlowKey, OperationKind};
 pub use read::{LintError, lint};
-pub use report::{Explained, FlowReport, Report, Stats, Totals};
+pub use report::{Explained, FlowReport, Report, Stats, StreamReport, StreamStats, Totals};
 pub use rule::{Family, Rule, Severity};
 pub use rules::{RULES, RuleId};
 pub use table::{MOST_FLOWS, MOST_REQUESTS};

@@ -7,6 +7,7 @@ use crate::checks::cm::{Agreement, Connections};
 use crate::checks::{checksums, congestion, headers, lengths};
 use crate::finding::{Findings, Reasons};
 use crate::flow::{Agreed, Flow, Out};
+use crate::iwarp;
 use crate::observer::{Observer, Placed, Role};
 use crate::packet::{FlowKey, OperationKind, Seen};
 use crate::report::{FlowReport, Report, Totals};
@@ -31,6 +32,7 @@ use crate::table::Table;
 pub struct Linter {
     streams: Streams,
     table: Table,
+    iwarp: iwarp::Streams,
     connections: Connections,
     findings: Findings,
     reasons: Reasons,
@@ -49,6 +51,7 @@ impl Linter {
         Linter {
             streams: Streams::new(),
             table: Table::new(),
+            iwarp: iwarp::Streams::default(),
             connections: Connections::default(),
             findings: Findings::new(),
             reasons: Reasons::default(),
@@ -72,7 +75,6 @@ impl Linter {
         self.totals.packets += 1;
         let before = self.findings.kept.len();
         lengths::malformed(record, dissection, &mut self.findings);
-        checksums::of_iwarp(record, &dissection.iwarp, &mut self.findings, &mut self.reasons);
         self.totals.fpdus += dissection.iwarp.len() as u64;
         match dissection.pause() {
             Some(Pause::Link { .. }) => self.totals.pauses += 1,
@@ -81,6 +83,9 @@ impl Linter {
         }
         let Some(roce) = dissection.roce() else {
             self.tell(before, observer);
+            let table = &mut self.table;
+            let mut number = || table.number();
+            self.iwarp.packet(record, dissection, &mut number, &mut self.findings, observer);
             return;
         };
         self.totals.roce += 1;
@@ -260,12 +265,13 @@ impl Linter {
             }
         }
         self.totals.flows_forgotten = self.table.forgotten;
-        self.totals.streams_forgotten = self.streams.forgotten();
+        self.totals.streams_forgotten = self.streams.forgotten().max(self.iwarp.forgotten);
         self.totals.cm_messages = self.connections.messages;
         self.totals.connections_forgotten = self.connections.forgotten;
         let Findings { mut kept, counts } = self.findings;
         kept.sort_by_key(|finding| finding.frames.first().copied());
-        Report { totals: self.totals, flows, findings: kept, counts, reasons: self.reasons }
+        let streams = self.iwarp.finish();
+        Report { totals: self.totals, flows, streams, findings: kept, counts, reasons: self.reasons }
     }
 
     /// The number of each flow's peer.

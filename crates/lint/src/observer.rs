@@ -3,6 +3,7 @@
 use rdmalab_wire::Psn;
 
 use crate::finding::Finding;
+use crate::iwarp::SegmentRole;
 use crate::packet::OperationKind;
 
 /// Why a requester sent again.
@@ -95,6 +96,67 @@ pub struct Operation {
     pub repeated: u64,
 }
 
+/// A TCP segment with data of an iWARP stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacedSegment {
+    /// Its number in the file.
+    pub frame: u64,
+    /// The direction it goes in; see [`StreamReport::number`](crate::StreamReport::number).
+    pub flow: u64,
+    /// What it is there.
+    pub role: SegmentRole,
+}
+
+/// What a start-up frame or an FPDU is in its stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnitRole {
+    /// A start-up frame of MPA.
+    StartUp,
+    /// The message by which an initiator says that it is ready, or a part of it.
+    Ready,
+    /// A part of a request.
+    Request,
+    /// A part of an answer.
+    Answer,
+    /// A part of an answer that no request is known of.
+    Unasked,
+    /// A Terminate message.
+    Terminate,
+    /// It makes no sense.
+    Broken,
+}
+
+/// A start-up frame or FPDU, and where it belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacedUnit {
+    /// Number of the frame in the file that brought its last byte.
+    pub frame: u64,
+    /// Which it is of those that the frame completed: an index into [`Dissection::iwarp`](rdmalab_trace::Dissection::iwarp).
+    pub index: usize,
+    /// The direction whose request it is, or whose requests it answers.
+    pub flow: u64,
+    /// What it is there.
+    pub role: UnitRole,
+}
+
+/// An operation over iWARP that is complete. A SEND or WRITE is when all of it has come by, a READ or atomic with the end of its
+/// answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamOperation {
+    /// The direction that asked for it.
+    pub flow: u64,
+    /// What it does.
+    pub kind: OperationKind,
+    /// Bytes of the message.
+    pub bytes: u64,
+    /// Its number in its queue; of a WRITE, which has none, `None`.
+    pub msn: Option<u32>,
+    /// Frame and time (nanoseconds) of the end of its first FPDU.
+    pub begun: (u64, i64),
+    /// Frame and time of what completed it.
+    pub completed: (u64, i64),
+}
+
 /// Is told what is found out, as early as it is known.
 pub trait Observer {
     /// The place of a packet.
@@ -109,6 +171,21 @@ pub trait Observer {
 
     /// An operation that is complete.
     fn operation(&mut self, operation: &Operation) {
+        let _ = operation;
+    }
+
+    /// The place of a TCP segment with data, from the first on that is known to belong to iWARP.
+    fn segment(&mut self, placed: PlacedSegment) {
+        let _ = placed;
+    }
+
+    /// The place of a start-up frame or an FPDU.
+    fn unit(&mut self, placed: PlacedUnit) {
+        let _ = placed;
+    }
+
+    /// An operation over iWARP that is complete.
+    fn stream_operation(&mut self, operation: &StreamOperation) {
         let _ = operation;
     }
 

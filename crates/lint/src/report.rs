@@ -1,6 +1,7 @@
 //! What a capture came to: a row for each flow, findings, and what was not judged.
 
 mod json;
+mod stream;
 mod text;
 
 use rdmalab_wire::{Address, Qpn, TransportKind};
@@ -13,6 +14,7 @@ use crate::packet::OperationKind;
 use crate::rule::Severity;
 use crate::rules::{RULES, RuleId};
 
+pub use stream::{StreamReport, StreamStats};
 pub use text::Explained;
 
 /// What was counted of a flow.
@@ -204,7 +206,7 @@ pub struct Totals {
     pub unpaired: u64,
     /// Flows that made room for others, and have no row.
     pub flows_forgotten: u64,
-    /// TCP connections that made room for others.
+    /// TCP connections that made room for others, and have no row.
     pub streams_forgotten: u64,
     /// Connections whose agreement made room for others.
     pub connections_forgotten: u64,
@@ -217,6 +219,8 @@ pub struct Report {
     pub totals: Totals,
     /// A row for each flow, in the order in which they began.
     pub flows: Vec<FlowReport>,
+    /// A row for each direction of an iWARP stream, in the order in which they began; numbered together with the flows.
+    pub streams: Vec<StreamReport>,
     /// Findings, by frame; see [`MOST_FINDINGS`](crate::MOST_FINDINGS).
     pub findings: Vec<Finding>,
     /// How many findings there were of each rule, in the order of [`RULES`].

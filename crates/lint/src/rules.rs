@@ -51,6 +51,124 @@ MpaCrc "mpa-crc" Iwarp Violation
     "all bytes of the FPDU; the start-up, to know whether a CRC of zero is right",
     "TCP's checksum is weak, so MPA adds a CRC32c to each FPDU unless both sides do without. A receiver that finds it wrong \
      ends the connection.";
+MpaStart "mpa-start" Iwarp Violation
+    "One side asks by a request, and the other answers by a reply.",
+    "RFC 5044 §7.1.1", "both start-up frames",
+    "Who opens an iWARP stream sends a request frame, and who was called answers with a reply frame. Two that both ask wait for each \
+     other's answer, and two that both answer agree on nothing.";
+MpaFirst "mpa-first" Iwarp Violation
+    "An initiator sends no FPDU before it has the reply, and a responder none before it has the initiator's first.",
+    "RFC 5044 §7.1.2", "TCP's acknowledgements of the one who sends: what it has acknowledged, it has",
+    "The side that was called cannot be sure that the initiator has got its reply, and has changed over to FPDUs, before the first one \
+     of them comes. So it waits; an application that has to speak first needs the ready-to-receive message of RFC 6581. The order of \
+     packets in the capture is no evidence, since a capture may swap them; that a side sends without having acknowledged what it was \
+     to wait for is.";
+MpaRejected "mpa-rejected" Iwarp Violation
+    "Nothing follows a reply that rejects.",
+    "RFC 5044 §7.1.1", "the reply; of the initiator, its acknowledgement of it",
+    "The bit R in a reply says that there will be no stream. All that is left is to close the TCP connection.";
+MpaRevision "mpa-revision" Iwarp Violation
+    "The reply has the request's revision, or an older one.",
+    "RFC 5044 §7.1.1; RFC 6581 §9", "both start-up frames",
+    "The request says which revision of MPA its sender speaks. A reply by a newer one has fields that the initiator does not know.";
+MpaFlags "mpa-flags" Iwarp Violation
+    "Flags of a start-up frame stand where they mean something: reserved ones are zero, no request rejects, and a reply has enhanced data \
+     only if the request has.",
+    "RFC 5044 §7.1.1; RFC 6581 §9", "the frame; of enhanced data, both frames",
+    "A bit that is reserved may mean something to a later revision, and the bit for a rejection means nothing in a request: who sends \
+     back the flags that it got says by that one that it rejects. Enhanced data in a reply are private data to an initiator that did \
+     not ask for them.";
+MpaDepth "mpa-depth" Iwarp Violation
+    "A reply does not ask for more READs at once than the request's sender answers.",
+    "RFC 6581 §9.1", "both start-up frames, with enhanced data",
+    "Each side says how many READs and atomics it answers at once (IRD) and how many it wants to have under way (ORD). The responder \
+     has read the request, so its ORD must fit the initiator's IRD; an initiator that cannot serve it ends the stream with the \
+     error insufficient IRD.";
+MpaRtr "mpa-rtr" Iwarp Violation
+    "A reply to a peer-to-peer request is peer-to-peer, and picks one ready-to-receive message of those offered.",
+    "RFC 6581 §9.2", "both start-up frames, with enhanced data",
+    "In the peer-to-peer model the initiator sends one message of no bytes first, so that the responder may speak. The request offers \
+     kinds: an FPDU without a ULPDU, a WRITE, a READ. The reply picks exactly one of them. With none, or another one, the initiator has \
+     nothing that it could send.";
+MpaReady "mpa-ready" Iwarp Violation
+    "Where it was agreed on, the initiator's first FPDU is the ready-to-receive message, and no other FPDU is without a ULPDU.",
+    "RFC 6581 §9.2", "both start-up frames, and the stream from there on",
+    "The responder waits for this message before it sends, tells no application of it, and takes whatever comes first for it: a SEND in its \
+     place is lost, or ends the stream.";
+MpaMarker "mpa-marker" Iwarp Violation
+    "Each marker points to the beginning of its FPDU.",
+    "RFC 5044 §4.3", "all bytes of the FPDU; the start-up, to know whether there are markers",
+    "Markers stand every 512 bytes in the stream and say how far back the FPDU began, so that a receiver can find FPDUs in TCP segments \
+     that come out of order. One that does not fit the length field shows that the stream is broken.";
+MpaPad "mpa-pad" Iwarp Note
+    "Padding of FPDUs is zero.",
+    "RFC 5044 §4", "all bytes of the FPDU",
+    "Senders fill FPDUs up to a multiple of four with zeros. Receivers do not look, so nothing breaks; but bytes of the sender's memory may \
+     get out.";
+DdpVersion "ddp-version" Iwarp Violation
+    "DDP and RDMAP have version 1.",
+    "RFC 5041 §4.1; RFC 5040 §4.1", "the segment's header",
+    "There is one version of each. A receiver ends the stream with a Terminate message that says so.";
+DdpReserved "ddp-reserved" Iwarp Violation
+    "Reserved bits of DDP's and RDMAP's headers are zero.",
+    "RFC 5041 §4.1; RFC 5040 §4.1, §4.8; RFC 7306 §5.2.1", "the segment's headers",
+    "Receivers ignore them, so that a later version can give them a meaning. What DDP reserves for the layer above is the tag to \
+     invalidate in a SEND that does so, and zero in all others.";
+RdmapOpcode "rdmap-opcode" Iwarp Violation
+    "Each opcode is one that there is, and stands where it belongs: in a tagged segment, or in its queue.",
+    "RFC 5040 §4.1, §4.3; RFC 7306 §4", "the segment's header",
+    "WRITEs and READ responses are tagged. SENDs go to queue 0, requests for READs and atomics to queue 1, Terminate messages to queue 2, \
+     atomic responses to queue 3. A receiver answers anything else with a Terminate message: unexpected opcode.";
+DdpMsn "ddp-msn" Iwarp Violation
+    "The messages of each queue are numbered from 1 on, without a gap, and all segments of a message have its number.",
+    "RFC 5041 §4.3", "the stream from its start-up on; behind bytes that the capture lacks, from the next message on",
+    "The number says which of the receiver's buffers a message fills. TCP loses nothing, so a number that is not the next is the \
+     sender's fault, and the receiver ends the stream.";
+DdpOffset "ddp-offset" Iwarp Violation
+    "The segments of a message go on where the one before ended, the first at the message's beginning.",
+    "RFC 5041 §5.1", "two segments of one message, one behind the other",
+    "A sender cuts a message into segments in order. An untagged one says where in its message it lies, a tagged one where in the \
+     buffer; each begins where the last one ended.";
+DdpLast "ddp-last" Iwarp Violation
+    "The last segment of each message, and no other, is marked as the last.",
+    "RFC 5041 §4.2", "the message's segments, and what follows",
+    "By this bit the receiver knows that a message is complete. Messages are sent whole, one behind the other: another one before the \
+     last segment means that the bit was forgotten. A request for a READ or an atomic has one segment only.";
+RdmapAnswer "rdmap-answer" Iwarp Violation
+    "An answer is that to the oldest request: into the sink that the READ names, from its first byte to its last, or with the atomic's \
+     identifier.",
+    "RFC 5040 §5.2, §5.5; RFC 7306 §5.2.2", "both directions, without a gap",
+    "READs and atomics are answered in the order of their requests. A READ's answer is one tagged message that begins at the sink's \
+     offset and is exactly as long as asked for. An answer elsewhere would write to memory that nobody named.";
+RdmapUnasked "rdmap-unasked" Iwarp Violation
+    "Nothing is answered that was not asked for.",
+    "RFC 5040 §7; RFC 7306 §8", "both directions, without a gap: all that the responder has acknowledged",
+    "An answer that no request waits for has no place to go. Its receiver ends the stream: unexpected opcode.";
+RdmapDepth "rdmap-depth" Iwarp Violation
+    "No more READs and atomics are under way than the other side answers at once.",
+    "RFC 5040 §5.2; RFC 6581 §9.1; RFC 7306 §5", "the other side's start-up frame, with its IRD; both directions, without a gap",
+    "The responder keeps a place for each request that it has not answered yet, as many as its IRD says. One more finds no place, and \
+     ends the stream: no buffer. Only answers that the requester has acknowledged count as received.";
+StagInvalidated "stag-invalidated" Iwarp Suspicious
+    "A tag is not used any more once its user has invalidated it.",
+    "RFC 5040 §5.3", "both messages, and nothing from the tag's owner between",
+    "A SEND with invalidation tells the receiver that the sender is done with one of its tags. An access with that tag is refused, unless \
+     the owner has made it valid again and said so, of which the capture shows nothing.";
+RdmapTerminate "rdmap-terminate" Iwarp Violation
+    "A side sends one Terminate message at most, with the number 1, and nothing behind it.",
+    "RFC 5040 §5.4", "the Terminate message, and what follows it in its direction",
+    "A Terminate message says why a stream ends, and is the last thing that its sender says on it. There is one, so its number in queue 2 \
+     is always 1.";
+TerminateError "terminate-error" Iwarp Violation
+    "A Terminate message names an error that there is.",
+    "RFC 5040 §4.8; RFC 5041 §8.2; RFC 5044 §8; RFC 6581 §7", "the Terminate message",
+    "Layer, type and code of the error are numbers of the RFCs' tables. With another one, the peer cannot tell what went wrong. Linux' siw \
+     writes the two halves of the first byte the other way round.";
+TerminateHeader "terminate-header" Iwarp Violation
+    "The header in a Terminate message is that of a segment that the other side sent, with its length.",
+    "RFC 5040 §4.8", "both directions without a gap; the last 32 segments of the other side",
+    "So that the peer can find its request, a Terminate message repeats the header of the segment that is to blame, with the length of \
+     the whole segment, and of a READ request its RDMAP header.";
 Malformed "malformed" Lengths Violation
     "Headers are complete and lengths fit each other.",
     "InfiniBand: packet formats; RFC 5044 §4.2, RFC 5041 §4, RFC 5040 §4",

@@ -68,10 +68,16 @@ impl Table {
         self.index.len() > MOST_FLOWS || self.requests > MOST_REQUESTS
     }
 
+    /// The number of what begins next, a flow or a direction of a stream.
+    pub fn number(&mut self) -> u64 {
+        self.begun += 1;
+        self.begun
+    }
+
     /// Adds a flow that is not known yet.
     pub fn add(&mut self, key: FlowKey, transport: TransportKind) -> u32 {
-        self.begun += 1;
-        let flow = Some(Flow::new(key, self.begun, transport));
+        let number = self.number();
+        let flow = Some(Flow::new(key, number, transport));
         let place = match self.free.pop() {
             Some(place) => {
                 if let Some(slot) = self.slots.get_mut(place as usize) {

@@ -33,12 +33,23 @@ const SUSPICIOUS: [(&str, RuleId, u64); 1] = [
     ("read_bw_loss", RuleId::ReadStart, 16),
 ];
 
+/// What real peers violate: the capture, the rule, how often, and why.
+const KNOWN: [(&str, RuleId, u64); 1] = [
+    // siw sends as soon as its application posts, not when the initiator's first FPDU has come (docs/SIW.md): frame 8.
+    ("siw_rstream", RuleId::MpaFirst, 1),
+];
+
 #[test]
-fn conversations_of_real_peers_are_no_violation() {
+fn conversations_of_real_peers_are_no_violation_but_known_ones() {
     let all = captures("");
     assert!(all.len() >= 25, "{}", all.len());
     for (name, report) in all {
-        assert_eq!(report.count(Severity::Violation), 0, "{name}:\n{report}");
+        let violations = KNOWN.iter().filter(|(known, ..)| *known == name);
+        for (_, rule, count) in violations.clone() {
+            assert_eq!(report.count_of(*rule), *count, "{name}:\n{report}");
+        }
+        let known: u64 = violations.map(|(.., count)| count).sum();
+        assert_eq!(report.count(Severity::Violation), known, "{name}:\n{report}");
         let known = SUSPICIOUS.iter().filter(|(known, ..)| *known == name);
         let count: u64 = known.clone().map(|(_, rule, _)| report.count_of(*rule)).sum();
         assert_eq!(count, known.map(|(.., count)| count).sum::<u64>(), "{name}:\n{report}");
@@ -114,12 +125,15 @@ fn captures_that_lie_show_no_violation() {
         let file = fs::read(&path).unwrap();
         for lie in &lies {
             let report = lint(&lied(&file, *lie)[..], &mut ()).unwrap();
-            if !report.is_clean() {
-                let first = report
-                    .findings
-                    .iter()
-                    .find(|finding| finding.rule.rule().severity == Severity::Violation);
-                let first = first.unwrap();
+            let known: Vec<RuleId> = KNOWN
+                .iter()
+                .filter(|(known, ..)| path.file_stem().is_some_and(|name| name == *known))
+                .map(|(_, rule, _)| *rule)
+                .collect();
+            let first = report.findings.iter().find(|finding| {
+                finding.rule.rule().severity == Severity::Violation && !known.contains(&finding.rule)
+            });
+            if let Some(first) = first {
                 wrong.push(format!(
                     "{} {lie:?}: {} {:?} {}",
                     path.display(),
@@ -171,6 +185,128 @@ fn questions_made_by_hand_are_found_where_they_are_wrong() {
     // Each scene ends with its ghost, so that the capture alone cannot tell whether the request was missed.
     let ghost = judged("rxe/ghost");
     assert_eq!(ghost.count_of(RuleId::AckUnseen), 4, "{ghost}");
+}
+
+/// Captures of byte streams made by hand. In `pcaps/siw` 10.9.0.1 is siw, and what it does is told in docs/SIW.md: each of its
+/// TERMINATEs with a header breaks two rules or three, since it has bits and numbers the other way round. All else is the
+/// program's that asks, and meant so.
+const STREAMS_BY_HAND: &[(&str, RuleId, u64)] = &[
+    ("crc", RuleId::MpaCrc, 5),
+    ("crc", RuleId::TerminateError, 2),
+    ("early", RuleId::MpaFirst, 2),
+    ("endings", RuleId::MpaFirst, 1),
+    ("flags", RuleId::MpaFlags, 6),
+    ("headers", RuleId::DdpMsn, 8),
+    ("headers", RuleId::DdpOffset, 1),
+    ("headers", RuleId::DdpReserved, 15),
+    ("headers", RuleId::DdpVersion, 5),
+    ("headers", RuleId::Malformed, 1),
+    ("headers", RuleId::MpaPad, 2),
+    ("headers", RuleId::MpaReady, 1),
+    ("headers", RuleId::RdmapOpcode, 6),
+    ("headers", RuleId::TerminateError, 15),
+    ("headers", RuleId::TerminateHeader, 12),
+    ("invalidate", RuleId::DdpReserved, 6),
+    ("invalidate", RuleId::StagInvalidated, 2),
+    ("invalidate", RuleId::TerminateError, 2),
+    ("invalidate", RuleId::TerminateHeader, 6),
+    ("not_ready", RuleId::DdpMsn, 1),
+    ("not_ready", RuleId::DdpReserved, 1),
+    ("not_ready", RuleId::MpaReady, 6),
+    ("not_ready", RuleId::TerminateError, 2),
+    ("not_ready", RuleId::TerminateHeader, 1),
+    ("not_ready_fault", RuleId::DdpReserved, 1),
+    ("not_ready_fault", RuleId::MpaReady, 1),
+    ("not_ready_fault", RuleId::RdmapUnasked, 1),
+    ("not_ready_fault", RuleId::TerminateHeader, 1),
+    ("opcodes", RuleId::DdpMsn, 2),
+    ("opcodes", RuleId::RdmapOpcode, 14),
+    ("peer_to_peer", RuleId::MpaRtr, 2),
+    ("private_data", RuleId::Malformed, 3),
+    ("read_depth", RuleId::DdpReserved, 2),
+    ("read_depth", RuleId::RdmapDepth, 3),
+    ("read_depth", RuleId::TerminateHeader, 2),
+    ("read_responses", RuleId::DdpReserved, 9),
+    ("read_responses", RuleId::RdmapAnswer, 11),
+    ("read_responses", RuleId::RdmapUnasked, 1),
+    ("read_responses", RuleId::TerminateHeader, 9),
+    ("reads", RuleId::DdpLast, 1),
+    ("reads", RuleId::DdpMsn, 2),
+    ("reads", RuleId::DdpOffset, 1),
+    ("reads", RuleId::DdpReserved, 8),
+    ("reads", RuleId::Malformed, 2),
+    ("reads", RuleId::TerminateError, 6),
+    ("reads", RuleId::TerminateHeader, 8),
+    ("ready_to_receive", RuleId::MpaFirst, 2),
+    ("receives", RuleId::DdpReserved, 5),
+    ("receives", RuleId::TerminateError, 5),
+    ("receives", RuleId::TerminateHeader, 5),
+    ("reply_depths", RuleId::MpaDepth, 5),
+    ("reply_early", RuleId::MpaFirst, 2),
+    ("reply_flags", RuleId::MpaFlags, 1),
+    ("reply_flags", RuleId::MpaRtr, 4),
+    ("reply_garbage", RuleId::MpaStart, 1),
+    ("reply_garbage", RuleId::TerminateError, 1),
+    ("reply_revisions", RuleId::MpaRevision, 2),
+    ("revisions", RuleId::MpaFlags, 2),
+    ("rfc7306", RuleId::DdpMsn, 2),
+    ("rfc7306", RuleId::RdmapUnasked, 1),
+    ("sends", RuleId::DdpLast, 3),
+    ("sends", RuleId::DdpMsn, 6),
+    ("sends", RuleId::DdpOffset, 9),
+    ("sends", RuleId::DdpReserved, 4),
+    ("sends", RuleId::TerminateError, 4),
+    ("sends", RuleId::TerminateHeader, 4),
+    ("terminated_work", RuleId::DdpMsn, 1),
+    ("terminated_work", RuleId::DdpReserved, 1),
+    ("terminated_work", RuleId::TerminateError, 1),
+    ("terminated_work", RuleId::TerminateHeader, 1),
+    ("terminates", RuleId::DdpLast, 1),
+    ("terminates", RuleId::DdpOffset, 1),
+    ("terminates", RuleId::Malformed, 2),
+    ("terminates", RuleId::RdmapOpcode, 3),
+    ("terminates", RuleId::RdmapTerminate, 10),
+    ("terminates", RuleId::TerminateError, 5),
+    ("terminates", RuleId::TerminateHeader, 1),
+    ("write_rights", RuleId::DdpReserved, 2),
+    ("write_rights", RuleId::TerminateHeader, 2),
+    ("writes", RuleId::DdpLast, 1),
+    ("writes", RuleId::DdpOffset, 2),
+    ("writes", RuleId::DdpReserved, 13),
+    ("writes", RuleId::RdmapUnasked, 1),
+    ("writes", RuleId::TerminateHeader, 13),
+];
+
+#[test]
+fn streams_made_by_hand_are_found_where_they_are_wrong() {
+    let captures = captures("siw");
+    for (name, ..) in STREAMS_BY_HAND {
+        assert!(captures.contains_key(*name), "{name}");
+    }
+    for (name, report) in captures {
+        for (rule, count) in rdmalab_lint::RULES.iter().zip(&report.counts) {
+            let known = STREAMS_BY_HAND.iter().find(|(known, id, _)| *known == name && *id == rule.id);
+            assert_eq!(*count, known.map_or(0, |(.., count)| *count), "{name}: {}:\n{report}", rule.name);
+        }
+    }
+}
+
+/// `siw_write_loss`, read by hand: ten WRITEs of 60000 bytes in the connection between ports 42531 and 18515. Of its segments with
+/// data, eleven are sent again, as their IP identifications show (frames 70 82 89 102 152 166 175 215 252 254 273): each behind an
+/// acknowledgement with a selective block, which names what is missing. 175 and 273 repeat what is in the capture, the others what was
+/// lost in front of it. Twenty have an older identification than what stands in front of them, and are late: 44 to 48, 62, 86, 138
+/// to 140, 159, 164, 170, 171, 185, 186, 194, 243, 270 and 283. In the other connection only the timer repeats.
+#[test]
+fn reading_of_siw_write_loss() {
+    let report = judged("siw_write_loss");
+    let stream = report.streams.iter().find(|stream| stream.source.1 == 42531).unwrap();
+    let stats = &stream.stats;
+    assert_eq!(stats.resent, [11, 0], "{report}");
+    assert_eq!((stats.lost_ahead, stats.late, stats.duplicates), (9, 20, 0), "{report}");
+    assert_eq!((stats.operation_count(), stats.bytes()), (10, 600_000), "{report}");
+    assert_eq!(stats.missing_bytes, 0, "{report}");
+    let other = report.streams.iter().find(|stream| stream.source.1 == 45422).unwrap();
+    assert_eq!(other.stats.resent, [0, 1], "{report}");
 }
 
 fn count(counts: &[u64; 5], cause: Cause) -> u64 {

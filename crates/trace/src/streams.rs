@@ -16,7 +16,7 @@ use std::net::IpAddr;
 
 use etherparse::TcpSlice;
 
-use crate::dissect::{Content, Dissection, Network};
+use crate::dissect::{Content, Dissection};
 use crate::record::Record;
 use assembly::{Assembly, Piece};
 use talk::{Agreed, Talk};
@@ -76,14 +76,9 @@ impl Streams {
     /// Takes the next packet of a capture apart, iWARP included.
     pub fn dissect<'a>(&mut self, record: &Record<'a>) -> Dissection<'a> {
         let mut dissection = Dissection::of(record);
-        let units = match (&dissection.network, &dissection.content) {
-            (Some(network), Content::Tcp { tcp, length, .. }) => {
-                let (source, destination) = match network {
-                    Network::V4 { header, .. } => (IpAddr::V4(header.source), IpAddr::V4(header.destination)),
-                    Network::V6(header) => (IpAddr::V6(header.source), IpAddr::V6(header.destination)),
-                };
-                let ends = ((source, tcp.source_port()), (destination, tcp.destination_port()));
-                self.segment(ends, tcp, *length)
+        let units = match (&dissection.content, dissection.tcp()) {
+            (Content::Tcp { tcp, length, .. }, Some(segment)) => {
+                self.segment((segment.source, segment.destination), tcp, *length)
             }
             _ => return dissection,
         };

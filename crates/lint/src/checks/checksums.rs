@@ -1,8 +1,7 @@
 //! Checksums of one packet.
 
-use rdmalab_trace::{Dissection, Icrc, IwarpUnit, Network, Record, Roce, Vcrc};
+use rdmalab_trace::{Dissection, Icrc, Network, Record, Roce, Vcrc};
 use rdmalab_wire::checksum::{self, Sum};
-use rdmalab_wire::iwarp::CrcVerdict;
 use rdmalab_wire::{Address, Carrier, Ipv4Header, Ipv6Header, UdpHeader};
 
 use crate::finding::{Findings, Reason, Reasons};
@@ -88,24 +87,5 @@ fn udp(
         findings.add(RuleId::UdpChecksum, None, &[record.frame], || {
             format!("UDP checksum is {:04x}, should be {right:04x}", udp.checksum)
         });
-    }
-}
-
-/// CRCs of the FPDUs that a TCP segment completed.
-pub(crate) fn of_iwarp(
-    record: &Record<'_>,
-    units: &[IwarpUnit],
-    findings: &mut Findings,
-    reasons: &mut Reasons,
-) {
-    for unit in units {
-        let IwarpUnit::Fpdu(fpdu) = unit else { continue };
-        match fpdu.crc_verdict() {
-            CrcVerdict::Wrong => {
-                findings.add(RuleId::MpaCrc, None, &[record.frame], || format!("{fpdu}"));
-            }
-            CrcVerdict::Unchecked => reasons.add(Reason::Cut),
-            CrcVerdict::Right | CrcVerdict::Absent => {}
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! Lengths and pads of one packet, and the path MTU that all packets of a flow must have.
 
 use rdmalab_trace::{Dissection, LayerName, Record, Roce};
-use rdmalab_wire::Fault;
 use rdmalab_wire::opcode::PayloadRule;
+use rdmalab_wire::{Fault, Layer};
 
 use crate::finding::Findings;
 use crate::flow::window::Entry;
@@ -10,19 +10,34 @@ use crate::flow::{Flow, Out};
 use crate::packet::Seen;
 use crate::rules::RuleId;
 
-/// What is broken, if it is of what RDMA consists of. Some faults have a rule of their own.
+/// What is broken, if it is of what RDMA consists of. Some faults have a rule of their own, and what a TCP segment has in it is
+/// looked at thing by thing.
 pub(crate) fn malformed(record: &Record<'_>, dissection: &Dissection<'_>, findings: &mut Findings) {
-    let Some(malformed) =
-        dissection.malformed.filter(|malformed| matches!(malformed.layer, LayerName::Roce(_)))
-    else {
-        return;
+    let is_ours = |layer: LayerName| match layer {
+        LayerName::Roce(layer) => !is_iwarp(layer) || dissection.iwarp.is_empty(),
+        _ => false,
     };
+    let Some(malformed) = dissection.malformed.filter(|malformed| is_ours(malformed.layer)) else { return };
     let rule = match malformed.fault {
         Fault::BadValue { field: "header_version", .. } => RuleId::HeaderVersion,
         Fault::BadValue { field: "padded length" | "pad_count", .. } => RuleId::PadCount,
         _ => RuleId::Malformed,
     };
     findings.add(rule, None, &[record.frame], || format!("{malformed}"));
+}
+
+const fn is_iwarp(layer: Layer) -> bool {
+    matches!(
+        layer,
+        Layer::Mpa
+            | Layer::Ddp
+            | Layer::Rdmap
+            | Layer::ReadRequest
+            | Layer::Terminate
+            | Layer::ImmediateData
+            | Layer::AtomicRequest
+            | Layer::AtomicResponse
+    )
 }
 
 /// The pad of an InfiniBand packet that is whole.

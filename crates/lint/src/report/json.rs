@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{FlowReport, Report};
+use super::{FlowReport, Report, StreamReport};
+use crate::finding::Reasons;
 use crate::flow::times::Times;
 use crate::observer::Cause;
 use crate::packet::OperationKind;
@@ -48,6 +49,7 @@ impl Report {
             "suspicious": self.count(Severity::Suspicious),
             "notes": self.count(Severity::Note),
             "flows": self.flows.iter().map(FlowReport::json).collect::<Vec<_>>(),
+            "streams": self.streams.iter().map(StreamReport::json).collect::<Vec<_>>(),
             "findings": findings,
             "findings_by_rule": counts,
             "not_judged": self.reasons.iter().map(|reason| reason.to_string()).collect::<Vec<_>>(),
@@ -70,24 +72,6 @@ impl FlowReport {
                 Cause::ALL.iter().zip(counts).map(|(cause, count)| (cause.name().to_owned(), json!(count)));
             Value::Object(named.collect())
         };
-        let times = |times: &Times| {
-            times.summary().map(|summary| {
-                json!({
-                    "count": summary.count,
-                    "median": summary.median,
-                    "p99": summary.p99,
-                    "maximum": summary.maximum,
-                })
-            })
-        };
-        let not_judged: Vec<Value> = self
-            .reasons
-            .iter()
-            .map(|reason| {
-                let rules: Vec<&str> = reason.rules().iter().map(|rule| rule.rule().name).collect();
-                json!({ "reason": reason.to_string(), "rules": rules })
-            })
-            .collect();
         json!({
             "number": self.number,
             "transport": self.transport.to_string(),
@@ -119,11 +103,31 @@ impl FlowReport {
             "marked": stats.marked,
             "cnps": stats.notifications,
             "earlier_conversations": stats.conversations,
-            "nak_generation": times(&stats.nak_generation),
-            "nak_reaction": times(&stats.nak_reaction),
-            "not_judged": not_judged,
+            "nak_generation": times_json(&stats.nak_generation),
+            "nak_reaction": times_json(&stats.nak_reaction),
+            "not_judged": not_judged(self.reasons, false),
         })
     }
+}
+
+pub(super) fn times_json(times: &Times) -> Option<Value> {
+    times.summary().map(|summary| {
+        json!({
+            "count": summary.count,
+            "median": summary.median,
+            "p99": summary.p99,
+            "maximum": summary.maximum,
+        })
+    })
+}
+
+/// Reasons with the rules that they concern, of iWARP or of all else.
+pub(super) fn not_judged(reasons: Reasons, is_iwarp: bool) -> Vec<Value> {
+    let concerned = reasons.iter().map(|reason| {
+        let rules: Vec<&str> = reason.rules_of(is_iwarp).map(|rule| rule.rule().name).collect();
+        json!({ "reason": reason.to_string(), "rules": rules })
+    });
+    concerned.collect()
 }
 
 impl Rule {

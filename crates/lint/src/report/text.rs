@@ -26,9 +26,7 @@ impl fmt::Display for Explained<'_> {
 
 impl Report {
     fn write(&self, f: &mut fmt::Formatter<'_>, explains: bool) -> fmt::Result {
-        for flow in &self.flows {
-            writeln!(f, "{flow}")?;
-        }
+        self.rows(f)?;
         for finding in &self.findings {
             let rule = finding.rule.rule();
             write!(f, "{}: frame", rule.severity)?;
@@ -55,6 +53,18 @@ impl Report {
         self.summary(f)
     }
 
+    /// Flows and streams by their numbers.
+    fn rows(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut streams = self.streams.iter().peekable();
+        for flow in &self.flows {
+            while let Some(stream) = streams.next_if(|stream| stream.number < flow.number) {
+                writeln!(f, "{stream}")?;
+            }
+            writeln!(f, "{flow}")?;
+        }
+        streams.try_for_each(|stream| writeln!(f, "{stream}"))
+    }
+
     fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (rule, _) in crate::RULES.iter().zip(&self.counts).filter(|(_, count)| **count > 0) {
             writeln!(f, "\n{} ({}): {}", rule.name, rule.severity, rule.sentence)?;
@@ -67,16 +77,19 @@ impl Report {
     fn not_judged(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for reason in Reason::ALL {
             let flows = self.flows.iter().filter(|flow| flow.reasons.has(reason)).count();
-            if flows == 0 && !self.reasons.has(reason) {
+            let streams = self.streams.iter().filter(|stream| stream.reasons.has(reason)).count();
+            if flows + streams == 0 && !self.reasons.has(reason) {
                 continue;
             }
             write!(f, "not judged everywhere, as {reason}")?;
-            match flows {
+            match flows + streams {
                 0 => {}
                 1 => write!(f, " (1 flow)")?,
-                _ => write!(f, " ({flows} flows)")?,
+                count => write!(f, " ({count} flows)")?,
             }
-            for (index, rule) in reason.rules().iter().enumerate() {
+            let others = reason.rules_of(false).filter(|_| flows > 0 || self.reasons.has(reason));
+            let of_iwarp = reason.rules_of(true).filter(|_| streams > 0);
+            for (index, rule) in others.chain(of_iwarp).enumerate() {
                 write!(f, "{} {rule}", if index == 0 { ":" } else { "," })?;
             }
             writeln!(f)?;
@@ -91,11 +104,11 @@ impl Report {
             "{} packets, {} of them RoCE or InfiniBand, {} flows",
             totals.packets,
             totals.roce,
-            self.flows.len()
+            self.flows.len() + self.streams.len()
         )?;
         let extras = [
             (totals.cm_messages, "messages of connection management"),
-            (totals.fpdus, "FPDUs and start-up frames of iWARP (checksums and formats judged only)"),
+            (totals.fpdus, "FPDUs and start-up frames of iWARP"),
             (totals.notifications, "congestion notifications"),
             (totals.pauses, "PAUSE frames"),
             (totals.priority_pauses, "PFC frames"),

@@ -2,16 +2,16 @@
 
 mod cases;
 mod conversations;
+mod stream;
+mod stream_cases;
 mod talk;
 
 use std::collections::BTreeSet;
 
 use cases::{Case, Change, cases};
-use rdmalab_lint::{RULES, RuleId, Severity};
+use rdmalab_lint::{RULES, Report, RuleId, Severity, lint};
+use stream_cases::{StreamCase, further, stream_cases};
 use talk::{Said, judge, talk};
-
-/// Rules whose test needs more than a packet changed, each with the file that has it.
-const ELSEWHERE: [(RuleId, &str); 1] = [(RuleId::MpaCrc, "iwarp.rs")];
 
 fn changed(case: &Case) -> Vec<Said> {
     let mut talk = talk(case.clean);
@@ -30,40 +30,72 @@ fn changed(case: &Case) -> Vec<Said> {
     talk
 }
 
+/// Looks at both reports of a case, and prints its line of the table. Gives what is wrong with it.
+fn compare(rule: RuleId, others: &[RuleId], what: &str, clean: &Report, report: &Report) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if !clean.findings.is_empty() {
+        wrong.push(format!("{rule}: the clean conversation is not clean:\n{clean}"));
+    }
+    let found: BTreeSet<RuleId> = report.findings.iter().map(|finding| finding.rule).collect();
+    let also: Vec<String> = found.iter().filter(|also| **also != rule).map(|rule| rule.to_string()).collect();
+    println!("{:<18} {what:<62} {}", rule.to_string(), also.join(", "));
+    if !found.contains(&rule) {
+        wrong.push(format!("{rule}: {what}: not found in\n{report}"));
+    }
+    if !found.iter().all(|found| *found == rule || others.contains(found)) {
+        wrong.push(format!("{rule}: {what}: rules that are not named found\n{report}"));
+    }
+    if others.iter().any(|other| !found.contains(other)) {
+        wrong.push(format!("{rule}: {what}: names rules that are not found\n{report}"));
+    }
+    wrong
+}
+
+fn compare_stream(case: &StreamCase) -> Vec<String> {
+    let clean = stream::judge(&(case.clean)());
+    compare(case.rule, case.others, case.what, &clean, &stream::judge(&case.changed()))
+}
+
 #[test]
 fn every_rule_accepts_a_clean_conversation_and_rejects_a_changed_one() {
     let mut wrong = Vec::new();
     println!("{:<18} {:<62} also", "rule", "broken by");
-    for case in cases() {
-        let clean = judge(&talk(case.clean));
-        if !clean.findings.is_empty() {
-            wrong.push(format!("{}: the clean conversation is not clean:\n{clean}", case.rule));
-        }
-        let report = judge(&changed(&case));
-        let found: BTreeSet<RuleId> = report.findings.iter().map(|finding| finding.rule).collect();
-        let also: Vec<String> =
-            found.iter().filter(|rule| **rule != case.rule).map(|rule| rule.to_string()).collect();
-        println!("{:<18} {:<62} {}", case.rule.to_string(), case.what, also.join(", "));
-        if !found.contains(&case.rule) {
-            wrong.push(format!("{}: {}: not found in\n{report}", case.rule, case.what));
-        }
-        let allowed = |rule: &RuleId| *rule == case.rule || case.others.contains(rule);
-        if !found.iter().all(allowed) {
-            wrong.push(format!("{}: {}: rules that are not named found\n{report}", case.rule, case.what));
-        }
-        if case.others.iter().any(|other| !found.contains(other)) {
-            wrong.push(format!("{}: {}: names rules that are not found\n{report}", case.rule, case.what));
-        }
+    let (cases, streams) = (cases(), stream_cases());
+    for case in &cases {
+        let (clean, report) = (judge(&talk(case.clean)), judge(&changed(case)));
+        wrong.extend(compare(case.rule, case.others, case.what, &clean, &report));
     }
+    wrong.extend(streams.iter().flat_map(compare_stream));
     for rule in RULES {
-        let has_case = cases().iter().any(|case| case.rule == rule.id);
-        match ELSEWHERE.iter().find(|(id, _)| *id == rule.id) {
-            Some((_, file)) if !has_case => println!("{:<18} see {file}", rule.name),
-            None if has_case => {}
-            _ => wrong.push(format!("{} has no case, or two", rule.name)),
+        let count = cases.iter().filter(|case| case.rule == rule.id).count()
+            + streams.iter().filter(|case| case.rule == rule.id).count();
+        if count != 1 {
+            wrong.push(format!("{} has {count} cases", rule.name));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn streams_can_be_wrong_in_further_ways() {
+    let wrong: Vec<String> = further().iter().flat_map(compare_stream).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Segments of TCP may be as small as one byte.
+#[test]
+fn streams_are_judged_alike_whatever_their_segments_are() {
+    for case in stream_cases() {
+        let findings = |steps: &[stream::Step], segment| {
+            let report = lint(&stream::capture(steps, segment)[..], &mut ()).unwrap();
+            report.findings.into_iter().map(|finding| (finding.rule, finding.what)).collect::<Vec<_>>()
+        };
+        for segment in [1, 7, 100] {
+            assert!(findings(&(case.clean)(), segment).is_empty(), "{} {segment}", case.what);
+            let changed = case.changed();
+            assert_eq!(findings(&changed, segment), findings(&changed, 1460), "{} {segment}", case.what);
+        }
+    }
 }
 
 #[test]

@@ -14,12 +14,12 @@ const MOST_SEGMENTS: usize = 4096;
 /// what an allocation costs.
 const SEGMENT_COST: usize = 128;
 
-/// What comes next in a stream.
+/// What comes next in a stream, and the sequence number behind it.
 pub(super) enum Piece<'p> {
     /// Bytes.
-    Bytes(&'p [u8]),
+    Bytes(&'p [u8], u32),
     /// So many bytes that the capture does not have.
-    Gap(u64),
+    Gap(u64, u32),
 }
 
 /// Where a direction stands, and what it holds.
@@ -122,16 +122,17 @@ impl Assembly {
     }
 
     fn pass(&mut self, bytes: &[u8], gap: u64, each: &mut dyn FnMut(Piece<'_>)) {
-        if !bytes.is_empty() {
-            each(Piece::Bytes(bytes));
-        }
-        if gap > 0 {
-            each(Piece::Gap(gap));
-        }
         let taken = gap.saturating_add(bytes.len() as u64);
         self.next = self.next.saturating_add(taken);
         // Sequence numbers go round.
+        let behind_bytes = self.next_sequence.wrapping_add(bytes.len() as u32);
         self.next_sequence = self.next_sequence.wrapping_add(taken as u32);
+        if !bytes.is_empty() {
+            each(Piece::Bytes(bytes, behind_bytes));
+        }
+        if gap > 0 {
+            each(Piece::Gap(gap, self.next_sequence));
+        }
     }
 
     /// Passes on what is held and no longer early.
@@ -161,8 +162,8 @@ mod tests {
         let mut text = String::new();
         for (sequence, bytes) in segments {
             assembly.take(*sequence, bytes.as_bytes(), bytes.len(), &mut |piece| match piece {
-                Piece::Bytes(bytes) => text.push_str(std::str::from_utf8(bytes).unwrap()),
-                Piece::Gap(length) => text.push_str(&"?".repeat(length as usize)),
+                Piece::Bytes(bytes, _) => text.push_str(std::str::from_utf8(bytes).unwrap()),
+                Piece::Gap(length, _) => text.push_str(&"?".repeat(length as usize)),
             });
         }
         text
@@ -188,8 +189,8 @@ mod tests {
         let mut assembly = Assembly::new(0);
         let mut text = String::new();
         let mut each = |piece: Piece<'_>| match piece {
-            Piece::Bytes(bytes) => text.push_str(std::str::from_utf8(bytes).unwrap()),
-            Piece::Gap(length) => text.push_str(&"?".repeat(length as usize)),
+            Piece::Bytes(bytes, _) => text.push_str(std::str::from_utf8(bytes).unwrap()),
+            Piece::Gap(length, _) => text.push_str(&"?".repeat(length as usize)),
         };
         assembly.take(6, b"gh", 4, &mut each);
         assembly.take(0, b"ab", 6, &mut each);
@@ -206,8 +207,8 @@ mod tests {
         assembly.take(4, b"e", 1, &mut |_| panic!("it is early"));
         assembly.acknowledge(5);
         assert!(!assembly.take(5, b"f", 1, &mut |piece| seen.push(match piece {
-            Piece::Bytes(bytes) => bytes.len() as i64,
-            Piece::Gap(length) => -(length as i64),
+            Piece::Bytes(bytes, _) => bytes.len() as i64,
+            Piece::Gap(length, _) => -(length as i64),
         })));
         assert_eq!(seen, [-4, 1, 1]);
     }
@@ -221,7 +222,7 @@ mod tests {
         for index in 1..200_u32 {
             let sequence = index << 17;
             let given = assembly.take(sequence, &block, block.len(), &mut |piece| {
-                gaps += usize::from(matches!(piece, Piece::Gap(_)));
+                gaps += usize::from(matches!(piece, Piece::Gap(..)));
             });
             gave_up += usize::from(given);
             assert!(assembly.held_bytes <= MOST_HELD);

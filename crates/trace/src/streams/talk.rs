@@ -116,12 +116,12 @@ impl Talk {
     /// Takes what comes next; adds what is whole now to `units`.
     pub(super) fn take(&mut self, piece: &Piece<'_>, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
         match piece {
-            Piece::Bytes(bytes) => self.bytes(bytes, agreed, units),
-            Piece::Gap(length) => self.gap(*length, agreed, units),
+            Piece::Bytes(bytes, end) => self.bytes(bytes, *end, agreed, units),
+            Piece::Gap(length, end) => self.gap(*length, *end, agreed, units),
         }
     }
 
-    fn gap(&mut self, length: u64, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
+    fn gap(&mut self, length: u64, end: u32, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
         if self.is_foreign() {
             return;
         }
@@ -134,7 +134,7 @@ impl Talk {
             while left > 0 {
                 let piece = zeros.get(..left).unwrap_or(&zeros);
                 left -= piece.len();
-                self.frame(piece, agreed, units);
+                self.frame(piece, end.wrapping_sub(left as u32), agreed, units);
             }
             return;
         }
@@ -152,23 +152,23 @@ impl Talk {
         self.stage = Stage::Searching(Search::default());
     }
 
-    fn bytes(&mut self, bytes: &[u8], agreed: Agreed, units: &mut Vec<IwarpUnit>) {
+    fn bytes(&mut self, bytes: &[u8], end: u32, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
         match &mut self.stage {
             Stage::Foreign => {}
             Stage::Opening(buffer) => {
                 buffer.extend_from_slice(bytes);
                 let buffer = std::mem::take(buffer);
-                self.open(buffer, agreed, units);
+                self.open(buffer, end, agreed, units);
             }
-            Stage::Framing(_) => self.frame(bytes, agreed, units),
+            Stage::Framing(_) => self.frame(bytes, end, agreed, units),
             Stage::Searching(search) => {
                 search.buffer.extend_from_slice(bytes);
-                self.search(agreed, units);
+                self.search(end, agreed, units);
             }
         }
     }
 
-    fn open(&mut self, buffer: Vec<u8>, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
+    fn open(&mut self, buffer: Vec<u8>, end: u32, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
         match MpaFrame::parse(&buffer) {
             Ok(None) => self.stage = Stage::Opening(buffer),
             Ok(Some((frame, length))) => {
@@ -177,28 +177,31 @@ impl Talk {
                 self.position_is_known = true;
                 let rest = buffer.get(length..).unwrap_or_default();
                 let bytes = buffer.get(..length).unwrap_or_default().to_vec();
-                units.push(IwarpUnit::StartUp(StartUp { bytes }));
-                self.frame(rest, Agreed { is_iwarp: true, ..agreed }, units);
+                let end_sequence = end.wrapping_sub(rest.len() as u32);
+                units.push(IwarpUnit::StartUp(StartUp { bytes, end_sequence }));
+                self.frame(rest, end, Agreed { is_iwarp: true, ..agreed }, units);
             }
             Err(_)
                 if [MpaKind::Request, MpaKind::Reply].iter().any(|kind| buffer.starts_with(kind.key())) =>
             {
                 // Where it ends is not to be known.
                 let bytes = buffer.get(..MpaFrame::MAX_LENGTH).unwrap_or(&buffer).to_vec();
+                let behind = buffer.len() - bytes.len();
+                let end_sequence = end.wrapping_sub(behind as u32);
                 self.wishes = Some(Wishes { markers: false, crc: false });
                 self.position = buffer.len() as u64;
                 self.stage = Stage::Searching(Search::default());
-                units.push(IwarpUnit::StartUp(StartUp { bytes }));
+                units.push(IwarpUnit::StartUp(StartUp { bytes, end_sequence }));
             }
             Err(_) if self.from_start && !agreed.is_iwarp => self.stage = Stage::Foreign,
             Err(_) => {
                 self.stage = Stage::Searching(Search::of(buffer));
-                self.search(agreed, units);
+                self.search(end, agreed, units);
             }
         }
     }
 
-    fn frame(&mut self, mut piece: &[u8], agreed: Agreed, units: &mut Vec<IwarpUnit>) {
+    fn frame(&mut self, mut piece: &[u8], end_of_piece: u32, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
         if piece.is_empty() {
             return;
         }
@@ -237,6 +240,7 @@ impl Talk {
                         length: end.length,
                         crc: end.crc,
                         crc_agreed: agreed.crc,
+                        end_sequence: end_of_piece.wrapping_sub(piece.len() as u32),
                     };
                     let makes_sense =
                         fpdu.is_ready_to_receive() || fpdu.crc.is_right() || is_sane(&fpdu.ulpdu);
@@ -246,14 +250,14 @@ impl Talk {
                     units.push(IwarpUnit::Fpdu(fpdu));
                     if is_lost {
                         self.stage = Stage::Searching(Search::of(piece.to_vec()));
-                        return self.search(agreed, units);
+                        return self.search(end_of_piece, agreed, units);
                     }
                 }
             }
         }
     }
 
-    fn search(&mut self, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
+    fn search(&mut self, end: u32, agreed: Agreed, units: &mut Vec<IwarpUnit>) {
         let Stage::Searching(search) = &mut self.stage else { return };
         // Where markers stand is known from the start only.
         let markers = agreed.markers.then_some(self.position_is_known.then_some(self.position));
@@ -261,7 +265,7 @@ impl Talk {
             let buffer = std::mem::take(&mut search.buffer);
             self.position = self.position.saturating_add(start as u64);
             self.stage = Stage::Framing(None);
-            return self.frame(buffer.get(start..).unwrap_or_default(), agreed, units);
+            return self.frame(buffer.get(start..).unwrap_or_default(), end, agreed, units);
         }
         if search.buffer.len() > MOST_SEARCHED {
             if !agreed.is_iwarp {

@@ -20,6 +20,8 @@ pub enum IwarpUnit {
 #[derive(Clone, Debug)]
 pub struct StartUp {
     pub(super) bytes: Vec<u8>,
+    /// TCP's sequence number behind its last byte.
+    pub end_sequence: u32,
 }
 
 /// An FPDU.
@@ -43,6 +45,8 @@ pub struct Fpdu {
     /// How many bytes of it the capture does not have, all behind the DDP header. They are zeros in the ULPDU, and
     /// nothing can be said of CRC, padding and markers.
     pub not_captured: u64,
+    /// TCP's sequence number behind its last byte.
+    pub end_sequence: u32,
 }
 
 impl StartUp {

@@ -1,0 +1,286 @@
+//! READs and atomics: how many are under way, and what answers them.
+
+use rdmalab_trace::Fpdu;
+use rdmalab_wire::iwarp::{AtomicRequest, AtomicResponse, Header, Place, ReadRequest, queue};
+
+use super::Heard;
+use crate::finding::Reason;
+use crate::iwarp::side::{Asked, Message, Pending, Side};
+use crate::iwarp::tcp::is_before;
+use crate::iwarp::{At, Stream};
+use crate::observer::{StreamOperation, UnitRole};
+use crate::packet::OperationKind;
+use crate::rules::RuleId;
+
+/// Requests that are looked through for one that an answer fits.
+const LOOKED_THROUGH: usize = 256;
+
+/// Whether all that the sender has heard of the other side is known, so that what is not there was not said.
+pub(super) fn hears_only_what_is_known(heard: Heard, other: &Side) -> bool {
+    match (heard.to, other.end) {
+        (Some(to), Some(end)) => !is_before(end, to),
+        // The other side has said nothing.
+        (Some(to), None) => heard.from == Some(to),
+        (None, _) => false,
+    }
+}
+
+impl Stream {
+    pub(super) fn read_request(
+        &mut self,
+        side: usize,
+        header: &Header,
+        request: &ReadRequest,
+        is_ready: bool,
+        heard: Heard,
+        at: &mut At<'_>,
+    ) {
+        let asked = Asked::Read {
+            stag: request.sink_stag.value(),
+            offset: request.sink_offset,
+            length: request.length,
+        };
+        self.ask(side, header, asked, is_ready, heard, at);
+    }
+
+    pub(super) fn atomic_request(
+        &mut self,
+        side: usize,
+        header: &Header,
+        request: &AtomicRequest,
+        heard: Heard,
+        at: &mut At<'_>,
+    ) {
+        self.ask(side, header, Asked::Atomic { id: request.request_id }, false, heard, at);
+    }
+
+    fn ask(
+        &mut self,
+        side: usize,
+        header: &Header,
+        asked: Asked,
+        is_ready: bool,
+        heard: Heard,
+        at: &mut At<'_>,
+    ) {
+        let depth = self.depth(side);
+        let [ours, theirs] = self.both_mut(side);
+        // Those whose answers it has are under way no more.
+        while let Some(answered) = ours.pending.front().map(|pending| pending.answered)
+            && answered.is_some_and(|end| heard.to.is_some_and(|to| !is_before(to, end)))
+        {
+            ours.pending.pop_front();
+        }
+        let msn = match header.place {
+            Place::Untagged { msn, .. } => msn,
+            Place::Tagged { .. } => 0,
+        };
+        ours.asks(Pending { asked, msn, begun: (at.frame, at.time), received: 0, answered: None, is_ready });
+        let Some(front) = ours.pending.front().filter(|_| ours.next_answer.is_some()) else { return };
+        let Some(depth) = depth else { return ours.doubt(Reason::StartUpUnknown) };
+        let (first, count) = (front.begun.0, ours.pending.len());
+        // One too many is told of, and not those behind it.
+        if count != usize::from(depth) + 1 {
+            return;
+        }
+        // Had requests between been missed, or answers, those that seem to be under way might not be.
+        let is_whole = msn.wrapping_sub(front.msn) as usize + 1 == count;
+        if !is_whole || !hears_only_what_is_known(heard, theirs) {
+            return ours.doubt(Reason::LostAhead);
+        }
+        at.find(RuleId::RdmapDepth, ours.number, &[at.frame, first], || {
+            format!("{count} READs and atomics are under way, agreed were {depth}")
+        });
+    }
+
+    /// A segment of an answer to a READ of the other side.
+    pub(super) fn read_response(
+        &mut self,
+        side: usize,
+        header: &Header,
+        length: usize,
+        heard: Heard,
+        fpdu: &Fpdu,
+        at: &mut At<'_>,
+    ) -> (usize, UnitRole) {
+        let Place::Tagged { stag, offset } = header.place else { return (side, UnitRole::Broken) };
+        let end = fpdu.end_sequence;
+        let [ours, theirs] = self.both_mut(side);
+        ours.is_between = false;
+        ours.message = (!header.last).then_some(Message {
+            opcode: header.opcode,
+            number: None,
+            stag: stag.value(),
+            next: offset.wrapping_add(length as u64),
+            bytes: 0,
+            begun: (at.frame, at.time),
+            last_frame: at.frame,
+            is_partial: true,
+        });
+        // Not more than a ULPDU can have.
+        let length = length as u32;
+        if theirs.next_answer.is_none() {
+            resume(theirs, stag.value(), offset, length, heard);
+        }
+        let Some(next) = theirs.next_answer else {
+            ours.doubt(Reason::RequestsUnknown);
+            return (side, UnitRole::Unasked);
+        };
+        let Some(oldest) = theirs.waiting(next) else {
+            if header.last && !unasked(ours, theirs, next, heard, header, at) {
+                theirs.next_answer = Some(next.wrapping_add(1));
+            }
+            return (side, UnitRole::Unasked);
+        };
+        let fault = match oldest.asked {
+            Asked::Atomic { .. } => Some("answers an atomic".to_owned()),
+            Asked::Read { stag: sink, offset: begin, length: whole } => {
+                misplaced(header, length, (sink, begin, whole), oldest.received)
+            }
+        };
+        if let Some(fault) = fault {
+            let (first, msn) = (oldest.begun.0, oldest.msn);
+            at.find(RuleId::RdmapAnswer, ours.number, &[at.frame, first], || {
+                format!("the answer to the oldest request, message {msn}, {fault}")
+            });
+            ours.message = None;
+            theirs.lose_answers();
+            return (1 - side, UnitRole::Answer);
+        }
+        oldest.received = oldest.received.saturating_add(length);
+        if header.last {
+            oldest.answered = Some(end);
+            let done = *oldest;
+            answered(theirs, &done, at);
+        }
+        (1 - side, UnitRole::Answer)
+    }
+
+    pub(super) fn atomic_response(
+        &mut self,
+        side: usize,
+        response: &AtomicResponse,
+        heard: Heard,
+        fpdu: &Fpdu,
+        at: &mut At<'_>,
+    ) -> (usize, UnitRole) {
+        let [ours, theirs] = self.both_mut(side);
+        let (Some(next), Some(header)) = (theirs.next_answer, fpdu.segment().header) else {
+            ours.doubt(Reason::RequestsUnknown);
+            return (side, UnitRole::Unasked);
+        };
+        let Some(oldest) = theirs.waiting(next) else {
+            if !unasked(ours, theirs, next, heard, &header, at) {
+                theirs.next_answer = Some(next.wrapping_add(1));
+            }
+            return (side, UnitRole::Unasked);
+        };
+        if oldest.asked != (Asked::Atomic { id: response.request_id }) {
+            let first = oldest.begun.0;
+            let asked = match oldest.asked {
+                Asked::Read { .. } => "a READ".to_owned(),
+                Asked::Atomic { id } => format!("the atomic {id:#x}"),
+            };
+            at.find(RuleId::RdmapAnswer, ours.number, &[at.frame, first], || {
+                format!("answers the atomic {:#x}, the oldest request is {asked}", response.request_id)
+            });
+            theirs.lose_answers();
+            return (1 - side, UnitRole::Answer);
+        }
+        oldest.answered = Some(fpdu.end_sequence);
+        let done = *oldest;
+        answered(theirs, &done, at);
+        (1 - side, UnitRole::Answer)
+    }
+}
+
+/// What is wrong with a segment of a READ's answer, whose sink is a tag with an offset and a length, so many bytes having come.
+fn misplaced(header: &Header, length: u32, sink: (u32, u64, u32), received: u32) -> Option<String> {
+    let Place::Tagged { stag, offset } = header.place else { return None };
+    let (tag, begin, whole) = sink;
+    let expected = begin.wrapping_add(received.into());
+    let sum = u64::from(received) + u64::from(length);
+    if stag.value() != tag {
+        Some(format!("goes to the tag {stag}, the sink is {tag:#010x}"))
+    } else if offset != expected {
+        Some(format!("goes to {offset:#x}, should to {expected:#x}"))
+    } else if sum > u64::from(whole) {
+        Some(format!("brings {sum} bytes, asked for were {whole}"))
+    } else if header.last && sum < u64::from(whole) {
+        Some(format!("is the last one and brings {sum} of {whole} bytes"))
+    } else if !header.last && sum == u64::from(whole) && length > 0 {
+        Some(format!("brings the last of {whole} bytes and does not say so"))
+    } else {
+        None
+    }
+}
+
+/// Behind answers that were lost, the place is found again by one that fits a single READ of those that may wait, if all of
+/// those are known.
+fn resume(asking: &mut Side, stag: u32, offset: u64, length: u32, heard: Heard) {
+    let Some(first) = asking.at_least.filter(|_| asking.pending.len() <= LOOKED_THROUGH) else { return };
+    if !asking.knows_all_from(first) || !hears_only_what_is_known(heard, asking) {
+        return;
+    }
+    let fits = |pending: &Pending| match pending.asked {
+        Asked::Read { stag: sink, offset: begin, length: whole } => {
+            let at = offset.wrapping_sub(begin);
+            pending.answered.is_none()
+                && sink == stag
+                && at.checked_add(length.into()).is_some_and(|end| end <= whole.into())
+        }
+        Asked::Atomic { .. } => false,
+    };
+    let mut fitting = asking.pending.iter_mut().filter(|pending| fits(pending));
+    let (Some(found), None) = (fitting.next(), fitting.next()) else { return };
+    if let Asked::Read { offset: begin, .. } = found.asked {
+        found.received = u32::try_from(offset.wrapping_sub(begin)).unwrap_or_default();
+    }
+    let msn = found.msn;
+    asking.pending.retain(|pending| !is_before(pending.msn, msn));
+    asking.next_answer = Some(msn);
+}
+
+/// An answer that no request is known of. Says whether there surely is none.
+fn unasked(
+    ours: &mut Side,
+    asking: &Side,
+    next: u32,
+    heard: Heard,
+    header: &Header,
+    at: &mut At<'_>,
+) -> bool {
+    let to_come = asking.numbers.get(queue::REQUEST as usize).copied().flatten();
+    let is_certain = to_come == Some(next) && hears_only_what_is_known(heard, asking);
+    if is_certain {
+        at.find(RuleId::RdmapUnasked, ours.number, &[at.frame], || {
+            format!("{} answers nothing: no request waits", header.opcode)
+        });
+    } else {
+        ours.doubt(Reason::RequestsUnknown);
+    }
+    is_certain
+}
+
+/// A request has its answer.
+fn answered(asking: &mut Side, done: &Pending, at: &mut At<'_>) {
+    asking.next_answer = Some(done.msn.wrapping_add(1));
+    if done.is_ready {
+        return;
+    }
+    let (kind, bytes) = match done.asked {
+        Asked::Read { length, .. } => (OperationKind::Read, length.into()),
+        Asked::Atomic { .. } => (OperationKind::Atomic, 8),
+    };
+    asking.stats.answers += 1;
+    asking.stats.count(kind, bytes);
+    asking.stats.answer_times.add_between(done.begun.1, at.time);
+    at.observer.stream_operation(&StreamOperation {
+        flow: asking.number,
+        kind,
+        bytes,
+        msn: Some(done.msn),
+        begun: done.begun,
+        completed: (at.frame, at.time),
+    });
+}

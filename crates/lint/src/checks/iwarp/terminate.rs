@@ -1,0 +1,96 @@
+//! Terminate messages: one for each side, the last thing it says, and about a segment that the other side sent.
+
+use rdmalab_wire::iwarp::{Header, Place, RawBody, RawSegment, Terminate};
+
+use super::Heard;
+use super::answers::hears_only_what_is_known;
+use super::segments::RDMAP_HEADER;
+use super::start_up::told;
+use crate::finding::Reason;
+use crate::iwarp::{At, Stream};
+use crate::rules::RuleId;
+
+/// The place of the rule that is told once.
+const BEHIND: usize = 2;
+
+impl Stream {
+    /// Anything that a side says behind its Terminate message.
+    pub(super) fn is_behind_terminate(&mut self, side: usize, at: &mut At<'_>) {
+        let [ours, _] = self.both_mut(side);
+        let Some(frame) = ours.terminated else { return };
+        if !told(&mut ours.told, BEHIND) {
+            at.find(RuleId::RdmapTerminate, ours.number, &[at.frame, frame], || {
+                "an FPDU behind a Terminate message".to_owned()
+            });
+        }
+    }
+
+    pub(super) fn terminate(
+        &mut self,
+        side: usize,
+        header: &Header,
+        segment: &RawSegment<'_>,
+        heard: Heard,
+        at: &mut At<'_>,
+    ) {
+        let [ours, _] = self.both_mut(side);
+        ours.stats.terminates += 1;
+        ours.terminated.get_or_insert(at.frame);
+        if let Place::Untagged { msn, .. } = header.place
+            && msn != 1
+        {
+            at.find(RuleId::RdmapTerminate, ours.number, &[at.frame], || {
+                format!("the Terminate message has the number {msn}, should be 1")
+            });
+        }
+        let Some(RawBody::Terminate(terminate)) = segment.body else { return };
+        if terminate.error.name().is_none() {
+            at.find(RuleId::TerminateError, ours.number, &[at.frame], || {
+                format!("there is no error {}", terminate.error)
+            });
+        }
+        self.blames(side, &terminate, heard, at);
+    }
+
+    /// Whether the segment that it names is one of the other side's.
+    fn blames(&mut self, side: usize, terminate: &Terminate<'_>, heard: Heard, at: &mut At<'_>) {
+        let [ours, theirs] = self.both_mut(side);
+        let flow = ours.number;
+        if !terminate.rest.is_empty() {
+            at.find(RuleId::TerminateHeader, flow, &[at.frame], || {
+                format!("{} bytes follow that no bit announces", terminate.rest.len())
+            });
+        }
+        let Some(blamed) = &terminate.segment else { return };
+        let with_header = theirs.sent.iter().rev().filter(|sent| sent.header == blamed.header);
+        let Some(sent) = with_header.clone().next() else {
+            if theirs.sent_is_whole && theirs.is_whole && hears_only_what_is_known(heard, theirs) {
+                at.find(RuleId::TerminateHeader, flow, &[at.frame], || {
+                    format!("it is about a {} that the other side has not sent", blamed.header.opcode)
+                });
+            } else if theirs.is_whole {
+                ours.doubt(Reason::TooMany);
+            } else {
+                ours.doubt(Reason::RequestsUnknown);
+            }
+            return;
+        };
+        let length = usize::from(blamed.length);
+        let is_length = |length: usize| with_header.clone().any(|sent| sent.length == length);
+        if terminate.length_valid && !is_length(length) {
+            at.find(RuleId::TerminateHeader, flow, &[at.frame, sent.frame], || {
+                format!(
+                    "the {} that it is about has {} bytes, not {length}",
+                    blamed.header.opcode, sent.length
+                )
+            });
+        }
+        if let (Some(header), Some(sum)) = (terminate.rdmap_header, sent.rdmap_sum)
+            && crc32fast::hash(header.get(..RDMAP_HEADER).unwrap_or(header)) != sum
+        {
+            at.find(RuleId::TerminateHeader, flow, &[at.frame, sent.frame], || {
+                format!("the RDMAP header is not that of the {} that it is about", blamed.header.opcode)
+            });
+        }
+    }
+}

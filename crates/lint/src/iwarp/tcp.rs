@@ -1,0 +1,300 @@
+//! One direction of a TCP connection, as far as its sequence numbers tell: what was sent again and why, what its sender has
+//! heard of the other direction, and where the capture lacks something. Its bytes are put together elsewhere.
+
+use std::collections::VecDeque;
+
+use rdmalab_trace::TcpSegment;
+
+/// Segments that are remembered, to know one again that is in the capture twice.
+const REMEMBERED: usize = 16;
+/// Ranges of bytes that are missing and waited for, at most.
+const MOST_HOLES: usize = 64;
+/// What comes again so soon, in nanoseconds, is the same packet seen twice.
+const AT_ONCE: i64 = 20_000;
+/// What fills a hole so soon, in nanoseconds, and without the receiver having missed it came late.
+const SOON: i64 = 500_000;
+/// So long, in nanoseconds, what a receiver says of missing bytes is why they are sent again. No timer in use is shorter.
+const FRESH: i64 = 150_000_000;
+/// New segments whose IP identifications follow each other so closely tell that these are counted.
+const CLOSE: u16 = 64;
+/// IP identifications below this come again and again: those of the pieces of one send.
+const IDENTIFIES: u16 = 64;
+
+/// Why TCP sent a segment again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ResentCause {
+    /// The receiver said that it misses bytes: by acknowledging the same ones again, or by telling of later ones that it has.
+    DuplicateAcknowledgements,
+    /// Nothing came: a timer ran out.
+    Timer,
+}
+
+/// What a segment with data is in its direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentRole {
+    /// Bytes that have not been sent before.
+    New,
+    /// Bytes that are sent again.
+    Resent {
+        /// Why.
+        cause: ResentCause,
+        /// Whether the capture has some of them for the first time, the original having been lost in front.
+        is_first_seen: bool,
+    },
+    /// The same packet once more.
+    Duplicate,
+    /// Bytes that come behind later ones.
+    Late,
+}
+
+/// A segment that was seen: where it begins and ends, when, and its IP identification.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    begin: u32,
+    end: u32,
+    time: i64,
+    ip_id: u16,
+}
+
+/// One direction.
+#[derive(Debug, Default)]
+pub(crate) struct Half {
+    /// Sequence number of the first byte, from the SYN.
+    pub first: Option<u32>,
+    /// Behind the last byte that was seen.
+    next: Option<u32>,
+    /// Behind the last byte there is, from the FIN.
+    end: Option<u32>,
+    /// What this side waits for: the highest acknowledgement that it sent.
+    acknowledged: Option<u32>,
+    /// From which byte on it said that it misses some, and when: the last two places.
+    misses: [Option<(u32, i64)>; 2],
+    /// Missing bytes, and what was sent behind them.
+    holes: VecDeque<Hole>,
+    remembered: VecDeque<Seen>,
+    /// The IP identification of the last new segment, and whether it follows that of the one before.
+    identification: (u16, bool),
+}
+
+/// Bytes that are missing.
+#[derive(Clone, Copy, Debug)]
+struct Hole {
+    begin: u32,
+    end: u32,
+    /// The segment behind them, by which they were missed first.
+    behind: Seen,
+}
+
+/// Whether a sequence number is in front of another.
+pub(crate) const fn is_before(one: u32, other: u32) -> bool {
+    one.wrapping_sub(other).cast_signed() < 0
+}
+
+impl Half {
+    /// What its sender has heard of the other direction, which ends there: a sequence number.
+    pub fn heard(&self, other: &Half) -> Option<u32> {
+        let heard = self.acknowledged?;
+        // A FIN counts as a byte, and is none.
+        Some(if other.end.is_some_and(|end| is_before(end, heard)) { other.end? } else { heard })
+    }
+
+    /// Whether a SYN begins another connection than the one known.
+    pub fn is_begun_by(&self, segment: &TcpSegment) -> bool {
+        segment.syn && self.first != Some(segment.sequence.wrapping_add(1))
+    }
+
+    /// Takes what a segment says beside its data.
+    pub fn hear(&mut self, segment: &TcpSegment, time: i64) {
+        if segment.syn {
+            self.first = Some(segment.sequence.wrapping_add(1));
+            self.next = self.first;
+        }
+        let length = segment.length as u32;
+        if segment.fin {
+            self.end = Some(segment.sequence.wrapping_add(length));
+        }
+        let Some(number) = segment.acknowledgment else { return };
+        let is_again = self.acknowledged == Some(number) && length == 0 && !segment.fin && !segment.syn;
+        if is_again || segment.misses_some {
+            let [last, _] = self.misses;
+            if last.is_some_and(|(from, _)| from != number) {
+                self.misses[1] = last;
+            }
+            self.misses[0] = Some((number, time));
+        }
+        if self.acknowledged.is_none_or(|before| is_before(before, number)) {
+            self.acknowledged = Some(number);
+        }
+    }
+
+    /// Takes a segment with data, to which the other side answers as it does.
+    pub fn data(&mut self, segment: &TcpSegment, ip_id: u16, time: Option<i64>, other: &Half) -> SegmentRole {
+        let begin = if segment.syn { segment.sequence.wrapping_add(1) } else { segment.sequence };
+        let seen = Seen {
+            begin,
+            end: begin.wrapping_add(segment.length as u32),
+            time: time.unwrap_or_default(),
+            ip_id,
+        };
+        let role = self.place(&seen, time.is_some(), other);
+        if self.remembered.len() == REMEMBERED {
+            self.remembered.pop_front();
+        }
+        self.remembered.push_back(seen);
+        role
+    }
+
+    fn place(&mut self, seen: &Seen, has_time: bool, other: &Half) -> SegmentRole {
+        let next = *self.next.get_or_insert(seen.begin);
+        if is_before(next, seen.end) {
+            self.next = Some(seen.end);
+        }
+        if !is_before(seen.begin, next) {
+            if seen.begin != next {
+                if self.holes.len() == MOST_HOLES {
+                    self.holes.pop_front();
+                }
+                self.holes.push_back(Hole { begin: next, end: seen.begin, behind: *seen });
+            }
+            let follows = (1..=CLOSE).contains(&seen.ip_id.wrapping_sub(self.identification.0));
+            self.identification = (seen.ip_id, follows);
+            return SegmentRole::New;
+        }
+        let same = self.remembered.iter().rev().find(|old| (old.begin, old.end) == (seen.begin, seen.end));
+        let is_same = same.is_some_and(|old| {
+            let is_identified = old.ip_id >= IDENTIFIES && old.ip_id == seen.ip_id;
+            is_identified || (has_time && seen.time.saturating_sub(old.time) < AT_ONCE)
+        });
+        if is_same {
+            return SegmentRole::Duplicate;
+        }
+        let hole = self.fill(seen.begin, seen.end);
+        let is_missed = other.misses.iter().flatten().any(|(from, since)| {
+            !is_before(seen.begin, *from) && (!has_time || seen.time.saturating_sub(*since) < FRESH)
+        });
+        let is_late = hole.is_some_and(|hole| {
+            let order = seen.ip_id.wrapping_sub(hole.behind.ip_id).cast_signed();
+            if self.identification.1 && order != 0 && order.unsigned_abs() <= CLOSE {
+                // It was sent in front of the one behind it.
+                return order < 0;
+            }
+            has_time && !is_missed && seen.time.saturating_sub(hole.behind.time) < SOON
+        });
+        if is_late {
+            return SegmentRole::Late;
+        }
+        let cause = if is_missed { ResentCause::DuplicateAcknowledgements } else { ResentCause::Timer };
+        SegmentRole::Resent { cause, is_first_seen: hole.is_some() }
+    }
+
+    /// Fills holes; gives the first of them.
+    fn fill(&mut self, begin: u32, end: u32) -> Option<Hole> {
+        let overlaps = |hole: &Hole| is_before(begin, hole.end) && is_before(hole.begin, end);
+        let first = self.holes.iter().copied().find(overlaps)?;
+        let mut left = VecDeque::new();
+        for hole in self.holes.drain(..) {
+            if !overlaps(&hole) {
+                left.push_back(hole);
+                continue;
+            }
+            if is_before(hole.begin, begin) {
+                left.push_back(Hole { end: begin, ..hole });
+            }
+            if is_before(end, hole.end) {
+                left.push_back(Hole { begin: end, ..hole });
+            }
+        }
+        left.truncate(MOST_HOLES);
+        self.holes = left;
+        Some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(sequence: u32, length: usize, acknowledgment: u32) -> TcpSegment {
+        let end = ([10, 0, 0, 1].into(), 7);
+        TcpSegment {
+            source: end,
+            destination: end,
+            sequence,
+            acknowledgment: Some(acknowledgment),
+            misses_some: false,
+            syn: false,
+            fin: false,
+            rst: false,
+            length,
+        }
+    }
+
+    fn roles(segments: &[(u32, usize, i64)], other: &Half) -> Vec<SegmentRole> {
+        let mut half = Half::default();
+        let each = segments.iter().enumerate();
+        each.map(|(index, (sequence, length, time))| {
+            half.data(&segment(*sequence, *length, 0), 1000 + 100 * index as u16, Some(*time), other)
+        })
+        .collect()
+    }
+
+    const TIMER: SegmentRole = SegmentRole::Resent { cause: ResentCause::Timer, is_first_seen: false };
+
+    #[test]
+    fn what_is_sent_again_has_a_cause() {
+        let mut other = Half::default();
+        let quiet = roles(&[(0, 10, 0), (10, 10, 1), (0, 10, 300_000_000)], &other);
+        assert_eq!(quiet, [SegmentRole::New, SegmentRole::New, TIMER]);
+        for _ in 0..4 {
+            other.hear(&segment(0, 0, 10), 299_000_000);
+        }
+        let asked = roles(&[(0, 10, 0), (20, 10, 1), (10, 10, 300_000_000)], &other);
+        let cause = ResentCause::DuplicateAcknowledgements;
+        assert_eq!(asked[2], SegmentRole::Resent { cause, is_first_seen: true });
+    }
+
+    #[test]
+    fn late_and_doubled_segments_are_not_sent_again() {
+        let other = Half::default();
+        let late = roles(&[(0, 10, 0), (20, 10, 1_000), (10, 10, 2_000), (10, 10, 9_000)], &other);
+        assert_eq!(late[2..], [SegmentRole::Late, SegmentRole::Duplicate]);
+        // Around the end of the numbers.
+        let late = roles(&[(u32::MAX - 4, 10, 0), (10, 5, 1_000), (5, 5, 2_000)], &other);
+        assert_eq!(late[2], SegmentRole::Late);
+    }
+
+    #[test]
+    fn identifications_that_count_tell_the_late_from_the_resent() {
+        let other = Half::default();
+        let mut half = Half::default();
+        let mut role = |sequence, id, time| half.data(&segment(sequence, 10, 0), id, Some(time), &other);
+        for index in 0..5 {
+            assert_eq!(role(index * 10, 100 + index as u16, 0), SegmentRole::New);
+        }
+        assert_eq!(role(60, 106, 0), SegmentRole::New);
+        assert_eq!(role(50, 105, 900_000_000), SegmentRole::Late);
+        assert_eq!(role(80, 108, 0), SegmentRole::New);
+        let resent = SegmentRole::Resent { cause: ResentCause::Timer, is_first_seen: true };
+        assert_eq!(role(70, 109, 10), resent);
+    }
+
+    #[test]
+    fn holes_are_bounded() {
+        let other = Half::default();
+        let mut half = Half::default();
+        for index in 0..1_000 {
+            half.data(&segment(index * 20, 10, 0), 0, None, &other);
+        }
+        assert_eq!(half.holes.len(), MOST_HOLES);
+    }
+
+    #[test]
+    fn a_fin_is_heard_as_no_byte() {
+        let (mut one, mut other) = (Half::default(), Half::default());
+        other.hear(&TcpSegment { fin: true, ..segment(100, 20, 0) }, 0);
+        one.hear(&segment(0, 0, 121), 0);
+        assert_eq!(one.heard(&other), Some(120));
+        one.hear(&segment(0, 0, 60), 0);
+        assert_eq!(one.heard(&other), Some(120));
+    }
+}

@@ -49,7 +49,7 @@ LAP "cm-lap" "LAP: another path"
     "One side proposes an alternate path, to which both could move the connection if the present one fails.",
     "InfiniBand volume 1, chapter 12: LAP, automatic path migration";
 APR "cm-apr" "APR: an answer about the other path"
-    "The proposed alternate path is taken, or refused with a reason.",
+    "The proposed alternate path is taken, or refused with a reason. The connection itself goes on as it was.",
     "InfiniBand volume 1, chapter 12: APR, automatic path migration";
 MANAGEMENT "management" "A management datagram"
     "Queue pair 1 of each host takes datagrams of 256 bytes by which services are managed. They are not acknowledged; what must be answered \

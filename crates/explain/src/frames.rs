@@ -9,7 +9,7 @@ NEIGHBOUR "neighbour" "Looking for a neighbour"
      until then; a real adapter has this done by the host's kernel when the path of a queue pair is set.",
     "RFC 826; RFC 4861 §7.2";
 TCP_HANDSHAKE "tcp-handshake" "TCP's handshake"
-    "iWARP runs over an ordinary TCP connection, so it begins as each of them does: SYN, SYN with ACK, ACK. Each side tells the \
+    "An iWARP stream is an ordinary TCP connection, so it begins as each of them does: SYN, SYN with ACK, ACK. Each side tells the \
      sequence number with which its bytes begin. From here on TCP sees to it that the bytes arrive once and in order, and \
      the layers above need no sequence numbers of packets, no acknowledgements and no timers.",
     "RFC 9293 §3.5; RFC 5044 §7";

@@ -33,7 +33,7 @@ SEND "iwarp-send" "RDMAP SEND: untagged"
      last segment says so. If no buffer is there, there is no waiting and no second try as in RoCE: the connection ends.",
     "RFC 5040 §5.3; RFC 5041 §4";
 SEND_INVALIDATE "iwarp-send-invalidate" "RDMAP SEND with invalidate"
-    "As SEND, and an STag of the receiver's ends before its program is told.",
+    "As SEND, and an STag of the receiver's, by which the sender could reach its memory, ends before the receiver's program is told.",
     "RFC 5040 §5.3";
 WRITE "iwarp-write" "RDMAP WRITE: tagged"
     "Each segment says by itself where its bytes go: steering tag (STag) and offset. So they can be placed as they come, without waiting \

@@ -57,7 +57,7 @@ REPETITION_FIRST_SEEN "repetition-first-seen" "A request that is sent again, and
     "The original went out, or everything before and behind it would make no sense, but it was lost in front of the place of capture, or by the \
      capturing program.",
     "InfiniBand volume 1, chapter 9: retries by requesters";
-READ_RETRY "read-retry" "A READ asks for the rest"
+READ_RETRY "read-rest" "A READ asks for the rest"
     "Some packets of the answer have come, so the requester does not ask for those again. The new request has the PSN of the first packet \
      that is missing; its address has moved on by the bytes that came, and its length is less by as many. To the responder it is a \
      READ that it knows, of which it repeats the end. An answer to it may begin with FIRST or ONLY, as each READ's, or go on \

@@ -78,7 +78,7 @@ pub struct Options {
     /// Whose habits both adapters have: spec, rxe or connectx [default: rxe]
     #[arg(long, value_name = "NAME", value_parser = profile::profile)]
     profile: Option<Profile>,
-    /// Over iWARP, whose habits both adapters have: spec, siw or chelsio-like [default: spec]
+    /// Over iWARP, whose habits both adapters have: linux, spec, siw or chelsio-like [default: spec]
     #[arg(long, value_name = "NAME", value_parser = profile::iwarp_profile)]
     iwarp_profile: Option<IwarpProfile>,
     /// Over iWARP, ask for CRCs or do not: on or off [default: as the profile has it]
@@ -261,6 +261,11 @@ fn kinds(options: &Options) -> Result<Vec<Kind>> {
             return Err(Error::usage(format_args!("{} is there twice", kind.name()))
                 .advice("name each operation once in --operations; --messages says how often it is done"));
         }
+    }
+    let ends = |kind: &Kind| kind.ends_connection();
+    if let Some(kind) = operations.iter().rev().skip(1).find(|kind| ends(kind)) {
+        return Err(Error::usage(format_args!("{} is not the last, and ends the connection", kind.name()))
+            .advice("name it last in --operations"));
     }
     Ok(operations.clone())
 }

@@ -30,7 +30,7 @@ pub struct Line {
     /// Who calls, and who is called; B listens until then.
     identifiers: PerEnd<CmId>,
     stands: PerEnd<bool>,
-    /// A has hung up.
+    /// A has hung up, or asks what ends the connection.
     is_ending: bool,
     is_over: PerEnd<bool>,
 }
@@ -78,6 +78,18 @@ pub fn connect<W: Write>(pair: &mut Pair, witness: &mut Witness<W>, course: &mut
     witness.ladder.end_act().map_err(unprinted)
 }
 
+/// What comes next ends the connection.
+pub fn expect_end(pair: &mut Pair) {
+    if let Some(line) = &mut pair.line {
+        line.is_ending = true;
+    }
+}
+
+/// Whether both are told that the connection is over.
+pub fn is_over(pair: &Pair) -> bool {
+    pair.line.as_ref().is_some_and(|line| line.is_over.a && line.is_over.b)
+}
+
 /// The last act.
 pub fn disconnect<W: Write>(pair: &mut Pair, witness: &mut Witness<W>, course: &mut Course) -> Result<()> {
     let now = pair.now();
@@ -90,10 +102,7 @@ pub fn disconnect<W: Write>(pair: &mut Pair, witness: &mut Witness<W>, course: &
         .map_err(unprinted)?;
     connections(pair, End::A)?.disconnect(now, caller).map_err(unexpected)?;
     witness.mark(now, End::A, Mark::Posted, "A ends the connection")?;
-    run(pair, witness, course, |pair, witness| {
-        let is_over = pair.line.as_ref().is_some_and(|line| line.is_over.a && line.is_over.b);
-        is_over && witness.is_settled() && !pair.is_carrying()
-    })?;
+    run(pair, witness, course, |pair, witness| is_over(pair) && witness.is_settled() && !pair.is_carrying())?;
     witness.ladder.end_act().map_err(unprinted)
 }
 
@@ -108,8 +117,7 @@ fn run<W: Write>(
     while course.failure.is_none() && !is_done(pair, witness) {
         if !goes_on {
             // At the end one side may have given up on a last word of which the other needs no confirmation.
-            let is_over = pair.line.as_ref().is_some_and(|line| line.is_over.a && line.is_over.b);
-            course.failure = (!is_over).then_some(Failure::NotConnected("nothing happened any more"));
+            course.failure = (!is_over(pair)).then_some(Failure::NotConnected("nothing happened any more"));
             break;
         }
         goes_on = pair.step(LAST_MOMENT, |passage| witness.frame(passage));

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use rdmalab_roce::{Counters, Discard};
 use rdmalab_sim::End;
-use rdmalab_verbs::{Completion, CompletionStatus, Operation, Placement, Selectivity};
+use rdmalab_verbs::{Completion, CompletionStatus, Operation, Placement, RemoteAddress, Selectivity};
 use rdmalab_wire::{ImmDt, RKey};
 
 use super::arrivals::Arrival;
@@ -23,6 +23,8 @@ use crate::outcome::{Result, unprinted};
 
 /// No demonstration goes on for longer than this, in nanoseconds of virtual time: an hour.
 pub const LAST_MOMENT: u64 = 3_600_000_000_000;
+/// What makes another STag of one.
+const WRONG: u32 = 0x5a5a_5a00;
 /// Complaints that are kept.
 const COMPLAINTS: usize = 10;
 
@@ -86,7 +88,7 @@ pub fn run<W: Write>(pair: &mut Pair, plan: &Plan, witness: &mut Witness<W>) -> 
             }
         }
     }
-    if is_shown && course.failure.is_none() {
+    if is_shown && course.failure.is_none() && !connection::is_over(pair) {
         connection::disconnect(pair, witness, &mut course)?;
     }
     Ok(course)
@@ -118,7 +120,11 @@ impl Act {
         course: &mut Course,
     ) -> Result<()> {
         let is_reliable = plan.transport.is_reliable();
-        while self.sent < plan.messages && course.failure.is_none() {
+        let messages = plan.count(self.kind);
+        if self.kind.ends_connection() {
+            connection::expect_end(pair);
+        }
+        while self.sent < messages && course.failure.is_none() {
             if is_reliable && self.kind.takes_receive() {
                 // Over iWARP a message is done at A as soon as TCP has it.
                 self.settled = self.sent.min(self.next);
@@ -127,7 +133,7 @@ impl Act {
             } else if self.sent == self.posted && !pair.is_busy() {
                 self.settled = self.posted;
             }
-            while self.posted < plan.messages && self.posted - self.settled < self.kind.depth() {
+            while self.posted < messages && self.posted - self.settled < self.kind.depth() {
                 self.post(pair, plan, witness, course)?;
             }
             let before = (self.sent, self.next);
@@ -141,6 +147,7 @@ impl Act {
         // What is still on its way arrives, so that nothing of this act is left for the next.
         while (pair.is_carrying()
             || !is_reliable && pair.is_busy()
+            || self.kind.ends_connection() && !connection::is_over(pair) && course.failure.is_none()
             || !witness.is_settled() && course.failure.is_none())
             && self.step(pair, plan, witness, course)?
         {}
@@ -222,6 +229,10 @@ impl Act {
                 (Operation::RdmaWriteWithImmediate(remote, immediate), format!("{length} and {index:#x}"))
             }
             Kind::Read => (Operation::RdmaRead(remote), length),
+            Kind::WrongStag => {
+                let remote = RemoteAddress { key: RKey::new(remote.key.value() ^ WRONG), ..remote };
+                (Operation::RdmaRead(remote), format!("{length}, by the STag {}", remote.key))
+            }
             Kind::FetchAdd => (Operation::FetchAndAdd { remote, add: ADD }, format!("add {ADD:#x}")),
             Kind::CmpSwap => {
                 let swap = Plan::swapped(index + 1);
@@ -298,6 +309,11 @@ impl Act {
             course
                 .complain(format!("completion {} of the {name}s is out of order: {completion:?}", index + 1));
         }
+        if kind.ends_connection() && completion.status == CompletionStatus::RemoteAccessError {
+            count_completed(plan, kind, course);
+            let text = format!("{name} #{} is refused: {}", index + 1, completion.status);
+            return witness.mark(now, End::A, Mark::Failed, &text);
+        }
         if completion.status != CompletionStatus::Success {
             if course.failure.is_some() {
                 // Flushed behind the one that failed.
@@ -309,13 +325,10 @@ impl Act {
             return witness.mark(now, End::A, Mark::Failed, &text);
         }
         let length = if kind == Kind::Read || kind.is_atomic() { plan.bytes(kind) } else { 0 };
-        if completion.kind != kind.completion() || completion.length != length {
+        if completion.kind != kind.completion() || completion.length != length || kind.ends_connection() {
             course.complain(format!("completion {} of the {name}s: {completion:?}", index + 1));
         }
-        let place = plan.kinds.iter().position(|other| *other == kind);
-        if let Some(completed) = place.and_then(|place| course.completed.get_mut(place)) {
-            *completed += 1;
-        }
+        count_completed(plan, kind, course);
         let text = if kind.is_atomic() {
             format!("{name} #{} is done: it was {:#x}", index + 1, Plan::found(kind, index))
         } else if plan.transport.is_reliable() {
@@ -324,5 +337,13 @@ impl Act {
             format!("{name} #{} is done: it is sent, more A will not know", index + 1)
         };
         witness.mark(now, End::A, Mark::Done, &text)
+    }
+}
+
+/// A message has come to the end that it had to come to.
+fn count_completed(plan: &Plan, kind: Kind, course: &mut Course) {
+    let place = plan.kinds.iter().position(|other| *other == kind);
+    if let Some(completed) = place.and_then(|place| course.completed.get_mut(place)) {
+        *completed += 1;
     }
 }

@@ -21,6 +21,7 @@ pub enum Kind {
     Flush,
     AtomicWrite,
     WrongKey,
+    WrongStag,
 }
 
 impl Kind {
@@ -38,6 +39,7 @@ impl Kind {
             Self::Flush => "FLUSH",
             Self::AtomicWrite => "ATOM_WRITE",
             Self::WrongKey => "WRONG_KEY",
+            Self::WrongStag => "WRONG_STAG",
         }
     }
 
@@ -55,6 +57,7 @@ impl Kind {
             Self::Flush => "A writes, and asks to be told when everybody at B can see it.",
             Self::AtomicWrite => "A writes eight bytes that nobody ever sees half.",
             Self::WrongKey => "A sends with a wrong queue key: B drops it, and nobody is told.",
+            Self::WrongStag => "A reads by an STag that B never gave: B says why it ends the connection.",
         }
     }
 
@@ -73,7 +76,7 @@ impl Kind {
             Self::SendInv => Operation::SendWithInvalidate(RKey::default()),
             Self::Write => Operation::RdmaWrite(remote),
             Self::WriteImm => Operation::RdmaWriteWithImmediate(remote, immediate),
-            Self::Read => Operation::RdmaRead(remote),
+            Self::Read | Self::WrongStag => Operation::RdmaRead(remote),
             Self::FetchAdd => Operation::FetchAndAdd { remote, add: 0 },
             Self::CmpSwap => Operation::CompareAndSwap { remote, compare: 0, swap: 0 },
             Self::Flush => Operation::Flush { remote, length: 0, placement, selectivity },
@@ -104,6 +107,11 @@ impl Kind {
     /// Whether four bytes come with it, by which B knows which message it is.
     pub fn has_immediate(self) -> bool {
         matches!(self, Self::SendImm | Self::WriteImm)
+    }
+
+    /// Whether it is refused, which ends the connection.
+    pub fn ends_connection(self) -> bool {
+        self == Self::WrongStag
     }
 
     /// Messages under way at once.

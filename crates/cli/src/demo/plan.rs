@@ -61,6 +61,11 @@ impl Plan {
         plan
     }
 
+    /// Messages of a kind: behind one that ends the connection there is none.
+    pub fn count(&self, kind: Kind) -> u32 {
+        if kind.ends_connection() { self.messages.min(1) } else { self.messages }
+    }
+
     /// Bytes of a kind's messages, or of one message.
     pub fn bytes(&self, kind: Kind) -> u32 {
         if kind.is_value() { VALUE } else { self.size }
@@ -117,6 +122,7 @@ impl Plan {
         let at_b = self.range(self.at_b(kind, index), kind);
         match kind {
             Kind::Read => a.get(at_a) == self.b.get(at_b),
+            Kind::WrongStag => a.get(at_a.clone()) == self.a.get(at_a),
             Kind::FetchAdd | Kind::CmpSwap => {
                 a.get(at_a) == Some(&Self::found(kind, index).to_ne_bytes()[..])
             }
@@ -133,6 +139,8 @@ impl Plan {
                 let at_b = self.range(self.at_b(kind, index), kind);
                 match kind {
                     Kind::Read => copy(&mut a, at_a, &self.b, at_b),
+                    // Nothing goes either way.
+                    Kind::WrongStag => {}
                     Kind::FetchAdd | Kind::CmpSwap => {
                         copy(&mut a, at_a, &Self::found(kind, index).to_ne_bytes(), 0..VALUE as usize);
                         copy(&mut b, at_b, &Self::found(kind, index + 1).to_ne_bytes(), 0..VALUE as usize);

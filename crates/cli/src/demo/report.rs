@@ -135,8 +135,13 @@ pub fn conclude<W: Write>(
         return Err(fault(&first));
     }
     let done: u32 = course.completed.iter().sum();
-    debug_assert_eq!(done as usize, plan.kinds.len() * plan.messages as usize);
-    let line = if plan.transport.is_reliable() {
+    debug_assert_eq!(done, plan.kinds.iter().map(|&kind| plan.count(kind)).sum::<u32>());
+    let refused: u32 =
+        plan.kinds.iter().filter(|kind| kind.ends_connection()).map(|&kind| plan.count(kind)).sum();
+    let line = if refused > 0 {
+        let done = count(done - refused, "operation");
+        format!("{done} done exactly once, {refused} refused, both memories as they must be.")
+    } else if plan.transport.is_reliable() {
         format!("{} done exactly once, both memories as they must be.", count(done, "operation"))
     } else {
         outcome(plan, verdict, done)

@@ -34,16 +34,17 @@ pub fn operations(plan: &Plan, course: &Course, verdict: &Verdict) -> Table {
     };
     let rows = plan.kinds.iter().zip(&course.completed).zip(&verdict.right);
     for ((&kind, &completed), &right) in rows {
-        let lost = plan.messages.saturating_sub(right);
-        let ok = completed == plan.messages
+        let messages = plan.count(kind);
+        let lost = messages.saturating_sub(right);
+        let ok = completed == messages
             && match kind {
                 Kind::WrongKey => right == 0,
                 _ => lost == 0 || !is_reliable,
             };
         let mut row = vec![
             kind.name().to_owned(),
-            plan.messages.to_string(),
-            (u64::from(plan.messages) * u64::from(plan.bytes(kind))).to_string(),
+            messages.to_string(),
+            (u64::from(messages) * u64::from(plan.bytes(kind))).to_string(),
             completed.to_string(),
             right.to_string(),
         ];

@@ -37,8 +37,9 @@ impl Transport {
     /// Whether it has an operation; iWARP with the habits of a profile.
     pub fn has(self, kind: Kind, iwarp: &IwarpProfile) -> bool {
         match (self, kind) {
-            // Only datagrams carry a queue key.
+            // Only datagrams carry a queue key, and iWARP alone is shown how it connects and ends.
             (_, Kind::WrongKey) => self == Self::Ud,
+            (_, Kind::WrongStag) => self == Self::Iwarp,
             (Self::Iwarp, Kind::SendImm | Kind::Flush | Kind::AtomicWrite) => false,
             (Self::Iwarp, Kind::WriteImm | Kind::FetchAdd | Kind::CmpSwap) => iwarp.rfc7306,
             _ => kind.sample().supported_by(self.ends().0),

@@ -23,7 +23,7 @@ impl Verdict {
     pub fn new(plan: &Plan, course: &Course, lost: u64, a: &[u8], b: &[u8]) -> Self {
         if plan.transport.is_reliable() {
             let count = |&kind: &Kind| {
-                (0..plan.messages).filter(|&index| plan.is_right(kind, index, a, b)).count() as u32
+                (0..plan.count(kind)).filter(|&index| plan.is_right(kind, index, a, b)).count() as u32
             };
             let right = plan.kinds.iter().map(count).collect();
             let (expected_a, expected_b) = plan.expected();

@@ -197,6 +197,7 @@ fn what_iwarp_cannot_do_is_refused() {
         ("--operations flush", "iWARP has no FLUSH"),
         ("--operations send,atomic-write", "iWARP has no ATOM_WRITE"),
         ("--operations wrong-key", "iWARP has no WRONG_KEY"),
+        ("--operations wrong-stag,read", "WRONG_STAG is not the last, and ends the connection"),
         ("--iwarp-profile siw --markers", "the profile siw sends none, and rejects who asks for them"),
         ("--iwarp-profile hardware", "spec, siw, chelsio-like"),
         ("--crc maybe", "on or off"),
@@ -204,6 +205,34 @@ fn what_iwarp_cannot_do_is_refused() {
         let run = iwarp(arguments).exits(2).says(why);
         assert!(run.out.is_empty(), "{}", run.out);
     }
+}
+
+#[test]
+fn a_wrong_stag_is_refused_by_a_terminate_message_and_ends_the_connection() {
+    for (arguments, loss) in
+        [("", false), ("--iwarp-profile siw --messages 3", false), ("--loss 0.2 --seed 7", true)]
+    {
+        let run = iwarp(&format!("--operations write,wrong-stag {arguments} --all")).exits(0);
+        for words in [
+            " | RDMAP READ_REQUEST msn=1 sink_stag=",
+            " | RDMAP TERMINATE msn=1 error=rdmap_invalid_stag of READ_REQUEST",
+            "WRONG_STAG #1 is refused: ",
+            "B is told that the connection is over ✓",
+            "✓ A is told that the connection is over",
+        ] {
+            assert!(run.out.contains(words), "{words} is not in:\n{}", run.out);
+        }
+        assert!(!run.out.contains("A ends the connection"), "nobody is left to hang up:\n{}", run.out);
+        assert_eq!(row(&run, "connections ended by a Terminate message"), (0, 1));
+        assert!(
+            run.out.ends_with(" done exactly once, 1 refused, both memories as they must be.\n"),
+            "{}",
+            run.out
+        );
+        assert_eq!(run.out.contains("(again)"), loss, "{}", run.out);
+    }
+    // Over what does not show how it connects there is none.
+    demo("--operations wrong-stag").exits(2).says("RC has no WRONG_STAG");
 }
 
 /// FPDUs whose CRC tshark calls good, and frames that it calls malformed; nothing if there is no tshark.

@@ -174,3 +174,6 @@ fn loss(error: &io::Error) -> Loss {
         _ => Loss::Broken,
     }
 }
+
+#[cfg(test)]
+mod tests;

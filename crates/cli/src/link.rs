@@ -55,8 +55,9 @@ pub struct LinkOptions {
     #[arg(long)]
     pub iwarp: bool,
 
-    /// With --iwarp, the implementation whose habits we have: spec, siw or chelsio-like
-    #[arg(long, value_name = "NAME", default_value = "spec", value_parser = profile::iwarp_profile)]
+    /// With --iwarp, the implementation whose habits we have: linux, which is the RFCs with consideration for Linux' siw, spec
+    /// (RFCs alone: with siw some programs wait for ever), siw or chelsio-like
+    #[arg(long, value_name = "NAME", default_value = "linux", value_parser = profile::iwarp_profile)]
     pub iwarp_profile: IwarpProfile,
 
     /// With --iwarp, ask for CRCs or do not: on or off [default: as the profile has it]. They are used if the peer asks
@@ -75,15 +76,15 @@ pub struct LinkOptions {
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     pub drop_rate: Probability,
 
-    /// Send this share of our RoCE packets twice, 0 to 1
+    /// Send this share of our RoCE packets (TCP segments) twice, 0 to 1
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     pub duplicate_rate: Probability,
 
-    /// Send this share of our RoCE packets behind the next one, or 10 ms later if none comes, 0 to 1
+    /// Send this share of our RoCE packets (TCP segments) behind the next one, or 10 ms later if none comes, 0 to 1
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     pub reorder_rate: Probability,
 
-    /// Send all other RoCE packets so many milliseconds later, up to 1000
+    /// Send all other RoCE packets (TCP segments) so many milliseconds later, up to 1000
     #[arg(long, value_name = "MS", default_value = "0", value_parser = milliseconds)]
     pub delay: Duration,
 
@@ -91,7 +92,8 @@ pub struct LinkOptions {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// Record all frames as pcapng
+    /// Record all frames as pcapng. With --iwarp the mistreatment above and this need --tap or --interface, since else the
+    /// kernel does the TCP
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
 }

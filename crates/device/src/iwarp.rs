@@ -93,8 +93,10 @@ struct Stream {
     is_ready: bool,
     /// TCP has no room.
     is_blocked: bool,
-    /// The peer has just accepted our call, and gets time to be ready for what follows.
+    /// The peer has just accepted our call, or we its, and it gets time to be ready for what follows.
     is_paused: bool,
+    /// That begins when our reply is out.
+    pauses_behind_reply: bool,
     /// When it is given up, if nothing happens.
     deadline: Option<u64>,
     /// How long it has, as long as the time is not known at which that begins.
@@ -261,6 +263,16 @@ impl IwarpTable {
         }
     }
 
+    /// A stream sends nothing for a while.
+    fn fall_silent(&mut self, id: StreamId) {
+        if !self.settings.pause.is_zero()
+            && let Some(stream) = self.streams.get_mut(id.0)
+        {
+            stream.is_paused = true;
+            self.falling_silent.push(id);
+        }
+    }
+
     /// Ends the pauses that are over by `now`, and lets those begin that are due.
     fn pause(&mut self, now: u64) {
         let until = now.saturating_add(self.settings.silence());
@@ -321,6 +333,7 @@ impl Stream {
             is_ready: false,
             is_blocked: false,
             is_paused: false,
+            pauses_behind_reply: false,
             deadline: None,
             patience: None,
             is_ours_to_end: false,

@@ -102,18 +102,21 @@ pub struct StreamSettings {
     /// The peer's Terminate may come with the halves of its first byte and the bits of its third in the opposite order, as
     /// Linux siw sends them. Ours never does.
     pub swapped_terminates: bool,
+    /// A responder sends no FPDU before it has the initiator's first (RFC 5044 §7.1.2). Without, it does only where a
+    /// ready-to-receive message was agreed on, and else whoever owns the stream gives the initiator time to get ready.
+    pub waits_for_initiator: bool,
 }
 
 impl StreamSettings {
-    /// For segments of a size, with all operations.
+    /// For segments of a size, with all operations, as the RFCs have it.
     pub fn new(segment_size: usize) -> Self {
-        Self { segment_size, rfc7306: true, swapped_terminates: false }
+        Self { segment_size, rfc7306: true, swapped_terminates: false, waits_for_initiator: true }
     }
 
     /// For segments of a size, with the habits of an implementation.
     pub fn of(profile: &Profile, segment_size: usize) -> Self {
-        let Profile { rfc7306, swapped_terminates, .. } = *profile;
-        Self { segment_size, rfc7306, swapped_terminates }
+        let Profile { rfc7306, swapped_terminates, waits_for_initiator, .. } = *profile;
+        Self { segment_size, rfc7306, swapped_terminates, waits_for_initiator }
     }
 }
 

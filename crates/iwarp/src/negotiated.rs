@@ -5,7 +5,8 @@
 pub enum Role {
     /// We sent the request.
     Initiator,
-    /// We answered it. Until the initiator's first FPDU has come, we send none (RFC 5044 §7.1.2).
+    /// We answered it. Until the initiator's first FPDU has come, we send none (RFC 5044 §7.1.2), unless
+    /// [the settings](crate::StreamSettings::waits_for_initiator) let us.
     Responder,
 }
 

@@ -96,7 +96,7 @@ pub struct QueuePair {
     crc: bool,
     rfc7306: bool,
     swapped_terminates: bool,
-    /// The initiator's first FPDU is awaited, before which we send none (RFC 5044 §7.1.2).
+    /// The initiator's first FPDU is awaited, before which we send none (RFC 5044 §7.1.2, RFC 6581 §9.2).
     held_back: bool,
     /// It may be one without a ULPDU (RFC 6581 §9.2).
     expects_empty: bool,
@@ -181,7 +181,8 @@ impl QueuePair {
         self.crc = crc;
         self.rfc7306 = stream.rfc7306;
         self.swapped_terminates = stream.swapped_terminates;
-        self.held_back = role == Role::Responder;
+        let awaits_initiator = stream.waits_for_initiator || ready_to_receive.is_some();
+        self.held_back = role == Role::Responder && awaits_initiator;
         self.expects_empty = self.held_back && ready_to_receive == Some(ReadyToReceive::Empty);
         self.outlet = Outlet::new(Framing { markers: send_markers, crc }, stream.segment_size);
         self.framer = Framer::new(Framing { markers: receive_markers, crc });

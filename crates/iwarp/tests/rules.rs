@@ -6,7 +6,8 @@
 //! //! Rule: <id>: <one sentence, with its sections>
 //! ```
 //!
-//! which may go on in the lines below. `RULES-NOT-COVERED.md` beside it has the others. To read both:
+//! which may go on in the lines below. So do tests of the device, where a rule is for whoever has the clock and TCP's segments.
+//! `RULES-NOT-COVERED.md` beside it has the others. To read both:
 //!
 //! ```text
 //! cargo test -p rdmalab-iwarp --test rules -- --nocapture
@@ -37,6 +38,9 @@ const NO_RULE: [(&str, &str); 5] = [
     ("rules.rs", "this program itself"),
 ];
 
+/// Tests of the device that prove rules.
+const OF_DEVICE: [&str; 2] = ["tests/iwarp/virtual_time.rs", "src/iwarp/tests/terminated.rs"];
+
 #[derive(Debug)]
 struct Rule {
     id: String,
@@ -64,6 +68,19 @@ fn files() -> Vec<TestFile> {
             TestFile { rules: in_head(&name, &text), name, has_tests }
         })
         .collect()
+}
+
+/// The rules that the device proves.
+fn of_device() -> Vec<Rule> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../device");
+    let found = OF_DEVICE.iter().flat_map(|name| {
+        let text = fs::read_to_string(folder.join(name)).unwrap();
+        assert!(text.lines().any(|line| line.trim() == "#[test]"), "{name}");
+        let rules = in_head(&format!("device/{name}"), &text);
+        assert!(!rules.is_empty(), "{name} names no rule");
+        rules
+    });
+    found.collect()
 }
 
 fn walk(folder: &Path, paths: &mut Vec<PathBuf>) {
@@ -118,7 +135,7 @@ fn prefix(rule: &Rule) -> &str {
 
 #[test]
 fn the_rules_are_listed_and_each_is_well_formed() {
-    let proven: Vec<Rule> = files().into_iter().flat_map(|file| file.rules).collect();
+    let proven: Vec<Rule> = files().into_iter().flat_map(|file| file.rules).chain(of_device()).collect();
     let others = not_covered();
     println!("{} rules with tests, {} without", proven.len(), others.len());
     for (known, meaning) in PREFIXES {
@@ -144,7 +161,7 @@ fn the_rules_are_listed_and_each_is_well_formed() {
 #[test]
 fn no_id_is_there_twice() {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for rule in files().into_iter().flat_map(|file| file.rules).chain(not_covered()) {
+    for rule in files().into_iter().flat_map(|file| file.rules).chain(of_device()).chain(not_covered()) {
         places.entry(rule.id).or_default().push(rule.file);
     }
     places.retain(|_, places| places.len() > 1);

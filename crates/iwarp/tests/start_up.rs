@@ -242,11 +242,9 @@ fn private_data_fits_the_frame_and_the_profile() {
     let client_server = Terms { revision: 1, ..terms(&SPEC) };
     assert!(Initiator::new(&SPEC, &client_server, &most).is_ok());
     // Enhanced data takes four of them.
-    let fault = PrivateDataTooLong { length: 509, limit: 508 };
+    let fault = PrivateDataTooLong::ForFrame { length: 509, limit: 508 };
     assert_eq!(Initiator::new(&SPEC, &terms(&SPEC), &most[..509]).unwrap_err(), fault);
     assert!(Initiator::new(&SPEC, &terms(&SPEC), &most[..508]).is_ok());
-    let fault = PrivateDataTooLong { length: 300, limit: 252 };
-    assert_eq!(Initiator::new(&Profile::SIW, &terms(&Profile::SIW), &most[..300]).unwrap_err(), fault);
     let long = MpaFrame { private_data: &most[..257], ..request() };
     let fault = StartUpFault::PrivateData { length: 257, limit: 256 };
     assert_eq!(Responder::new(&Profile::SIW).handle_bytes(&bytes(&long)), Err(fault));
@@ -254,6 +252,41 @@ fn private_data_fits_the_frame_and_the_profile() {
     responder.handle_bytes(&bytes(&request())).unwrap();
     assert!(responder.accept(&terms(&SPEC), &[0; 513]).is_err());
     assert!(responder.reject(&[0; 513]).is_err());
+}
+
+/// siw refuses a longer request, and a longer reply stops its kernel (docs/SIW.md).
+#[test]
+fn only_the_profile_of_the_specification_sends_more_private_data_than_siw_bears() {
+    let most = [7; 513];
+    for profile in Profile::ALL {
+        let is_spec = profile.name == SPEC.name;
+        let revision = profile.revision();
+        let asked = MpaFrame { revision, enhanced: (revision == 2).then(Enhanced::default), ..request() };
+        let room = if revision == 2 { 508 } else { 512 };
+        let limit = if is_spec { room } else { room - 256 };
+        let fault = |length: usize| {
+            if length > room {
+                PrivateDataTooLong::ForFrame { length, limit: room }
+            } else {
+                PrivateDataTooLong::ForSiw { length, limit, room }
+            }
+        };
+        for length in [limit, limit + 1, room, room + 1] {
+            let data = &most[..length];
+            let expected = if length > limit { Some(fault(length)) } else { None };
+            let ours = Initiator::new(&profile, &terms(&profile), data);
+            assert_eq!(ours.err(), expected, "{}: a request with {length}", profile.name);
+            let mut responder = Responder::new(&profile);
+            assert_eq!(responder.handle_bytes(&bytes(&asked)), Ok(Some(Asked::Requested)));
+            assert_eq!(responder.accept(&terms(&profile), data).err(), expected, "{}: a reply", profile.name);
+            assert_eq!(responder.reject(data).err(), expected, "{}: a rejection", profile.name);
+        }
+    }
+    let text = PrivateDataTooLong::ForSiw { length: 253, limit: 252, room: 508 }.to_string();
+    assert!(
+        text.contains("253") && text.contains("252") && text.contains("siw") && text.contains("spec"),
+        "{text}"
+    );
 }
 
 fn enhanced(change: impl FnOnce(&mut Enhanced)) -> Option<Enhanced> {

@@ -80,9 +80,7 @@ impl Reason {
     pub const fn rules(self) -> &'static [RuleId] {
         use RuleId::*;
         match self {
-            Reason::AnswersUnknown => {
-                &[RestartPoint, RnrWait, RnrRetry, RetryLimit, Outstanding, Credits, AckRequest]
-            }
+            Reason::AnswersUnknown => &[RestartPoint, RnrWait, RetryLimit, Outstanding, Credits],
             Reason::RequestsUnknown => &[
                 AckUnsent,
                 AckUnseen,
@@ -101,7 +99,7 @@ impl Reason {
                 RdmapUnasked,
                 TerminateHeader,
             ],
-            Reason::AgreementUnknown => &[Outstanding, CmPsn, RnrRetry, CreditsShared],
+            Reason::AgreementUnknown => &[Outstanding, CmPsn],
             Reason::BegunBefore => &[CmPsn, OpcodeOrder, MessageLength, DdpMsn, DdpOffset],
             Reason::LostAhead => &[
                 RestartPoint,
@@ -121,7 +119,7 @@ impl Reason {
             Reason::Cut => {
                 &[Icrc, Vcrc, UdpChecksum, PadCount, PadZero, RepeatPayload, MpaCrc, MpaPad, MpaMarker]
             }
-            Reason::NoTimes => &[RnrWait, AckRequest, CmRetries, CmWait],
+            Reason::NoTimes => &[RnrWait],
             Reason::NoIdentification => &[NakOnce],
             Reason::PathMtuUnknown => &[PathMtu, ReadOrder, ReadLength],
             Reason::CountLost => &[Msn, Credits],

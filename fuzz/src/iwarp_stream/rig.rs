@@ -90,6 +90,7 @@ impl Rig {
             segment_size: 128 + 16 * usize::from(segment_size),
             rfc7306: bit(3),
             swapped_terminates: bit(4),
+            waits_for_initiator: !bit(7),
         };
         queue_pair.establish(&context, &negotiated, &stream).expect("it is in INIT");
         let mut rig = Self {

@@ -137,6 +137,24 @@ pub fn early(probe: &mut Probe) -> Result<(), String> {
     Ok(())
 }
 
+/// The same, a while later.
+pub fn speaks_first(probe: &mut Probe) -> Result<(), String> {
+    for pause in [1, 2, 3, 5, 10, 20, 50] {
+        probe.be_called(
+            &format!("a SEND of the responder's comes first, {pause} ms later"),
+            Wish::default(),
+        )?;
+        probe.say_frame(&reply())?;
+        std::thread::sleep(Duration::from_millis(pause));
+        probe.say(&send(1, b"8 bytes!"))?;
+        probe.event(1.5)?;
+        probe.post("SEND", 8, 1)?;
+        probe.listen()?;
+        probe.outcome()?;
+    }
+    Ok(())
+}
+
 pub fn garbage(probe: &mut Probe) -> Result<(), String> {
     let request = encode(&MpaFrame { kind: MpaKind::Request, ..reply() })?;
     let frame = encode(&reply())?;

@@ -263,6 +263,16 @@ impl Probe {
         self.remember(&answer)
     }
 
+    /// The same in two steps, between which the reply is heard.
+    pub fn begin_to_accept(&mut self, wish: Wish) -> Result<(), String> {
+        self.peer.give(&order("accept", wish))
+    }
+
+    pub fn end_accepting(&mut self, wish: Wish) -> Result<(), String> {
+        let answer = self.peer.answer(&order("accept", wish))?;
+        self.remember(&answer)
+    }
+
     /// The kernel's application refuses.
     pub fn reject(&mut self, private: &[u8]) -> Result<(), String> {
         self.tell(&format!("rejected with {} bytes", private.len()));
@@ -297,6 +307,12 @@ impl Probe {
         let answer =
             self.peer.order(&json!({"do": "memory", "receive": id, "offset": 0, "length": length}))?;
         self.tell(&format!("receive {id} holds {}", answer["bytes"].as_str().unwrap_or_default()));
+        Ok(())
+    }
+
+    pub fn completed(&mut self, what: &str) -> Result<(), String> {
+        let completions = self.peer.completions(16, 0.3)?;
+        self.tell(&format!("completions {what}: {completions:?}"));
         Ok(())
     }
 

@@ -168,6 +168,27 @@ pub fn early(probe: &mut Probe) -> Result<(), String> {
     Ok(())
 }
 
+/// A SEND as soon as the reply is here, or so many milliseconds later; and another one, by which it is found out whether siw
+/// had seen the first.
+pub fn quick(probe: &mut Probe) -> Result<(), String> {
+    for pause in [0, 0, 0, 1, 2, 5, 10, 20, 50] {
+        probe.dial(&format!("a SEND {pause} ms behind the reply"))?;
+        probe.say_frame(&request())?;
+        probe.event(5.0)?;
+        probe.begin_to_accept(Wish::default())?;
+        probe.expect("reply")?;
+        std::thread::sleep(Duration::from_millis(pause));
+        probe.say(&send(1, b"8 bytes!"))?;
+        probe.end_accepting(Wish::default())?;
+        probe.event(0.5)?;
+        probe.completed("of it alone")?;
+        probe.say(&send(2, b"8 more!!"))?;
+        probe.listen()?;
+        probe.outcome()?;
+    }
+    Ok(())
+}
+
 pub fn garbage(probe: &mut Probe) -> Result<(), String> {
     let request = encode(&request())?;
     let reply = encode(&MpaFrame { kind: MpaKind::Reply, ..self::request() })?;

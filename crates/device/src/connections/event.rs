@@ -139,6 +139,21 @@ pub enum CmError {
         /// The most there may be.
         limit: usize,
     },
+    /// The private data fits, but Linux' siw takes no more over iWARP: it refuses a longer request, and a longer reply stops its
+    /// kernel. A profile whose `max_sent_private_data` is larger, as [`Profile::SPEC`](rdmalab_iwarp::Profile::SPEC) in
+    /// [`IwarpSettings`](crate::IwarpSettings::profile), sends more.
+    #[error(
+        "private data of {length} bytes, where Linux' siw takes {limit}: it refuses a longer request, and a longer reply \
+         stops its kernel; the iWARP profile spec sends up to {room} (--iwarp-profile spec)"
+    )]
+    PrivateDataForSiw {
+        /// How long it is.
+        length: usize,
+        /// The most that siw takes.
+        limit: usize,
+        /// The most that a frame has room for.
+        room: usize,
+    },
     /// The port does not manage connections.
     #[error("the port does not manage connections")]
     NotManaged,

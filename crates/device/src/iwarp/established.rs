@@ -35,11 +35,13 @@ impl IwarpTable {
         if let Some(held) = self.held(number) {
             held.queue_pair.handle_bytes(context, rest);
         }
-        if let Some(stream) = self.streams.get_mut(id.0)
-            && stream.awaits_peer
-        {
-            stream.awaits_peer = false;
-            self.tell_established(id);
+        if let Some(stream) = self.streams.get_mut(id.0) {
+            // A caller that says something has taken in our reply.
+            stream.is_paused &= stream.listener.is_none();
+            if stream.awaits_peer {
+                stream.awaits_peer = false;
+                self.tell_established(id);
+            }
         }
         self.heed(context, id);
     }
@@ -127,11 +129,15 @@ impl IwarpTable {
         if !is_empty {
             stream.is_blocked = true;
         }
+        let falls_silent = is_empty && std::mem::take(&mut stream.pauses_behind_reply);
         if count > 0 && ends && established {
             // As long as it goes on, it is not given up.
             self.give_time(id, Some(super::CLOSE_PATIENCE));
         }
         if is_empty {
+            if falls_silent {
+                self.fall_silent(id);
+            }
             self.tell_established(id);
             self.progress(id);
             self.make_ready_if_due(id);

@@ -32,14 +32,16 @@ pub struct IwarpSettings {
     pub crc: Option<bool>,
     /// Whether we ask for markers.
     pub markers: bool,
-    /// How long a side that calls is silent behind the peer's reply. What comes to Linux' siw before it has got ready for it
-    /// stays unread until more comes, which may be never (docs/SIW.md). It costs each call so much, and nothing afterwards.
+    /// How long we are silent behind the reply of the start-up. Behind the peer's: what comes to Linux' siw before it has got
+    /// ready for it stays unread until more comes, which may be never. Behind ours, where the profile lets us speak first: siw
+    /// ends the connection if something comes with the reply, or right behind it (docs/SIW.md). It costs each connection so
+    /// much at most, and nothing afterwards.
     pub pause: Duration,
 }
 
 impl Default for IwarpSettings {
     fn default() -> Self {
-        Self { profile: Profile::SPEC, crc: None, markers: false, pause: Self::PAUSE }
+        Self { profile: Profile::LINUX, crc: None, markers: false, pause: Self::PAUSE }
     }
 }
 
@@ -61,10 +63,6 @@ impl IwarpSettings {
 
     /// For a stream whose segments are so long.
     pub(super) fn stream(&self, segment_size: usize) -> StreamSettings {
-        StreamSettings {
-            rfc7306: self.profile.rfc7306,
-            swapped_terminates: self.profile.swapped_terminates,
-            ..StreamSettings::new(segment_size)
-        }
+        StreamSettings::of(&self.profile, segment_size)
     }
 }

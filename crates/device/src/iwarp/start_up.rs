@@ -12,7 +12,12 @@ use crate::connections::{CmError, Offer};
 
 impl From<PrivateDataTooLong> for CmError {
     fn from(error: PrivateDataTooLong) -> Self {
-        Self::PrivateData { length: error.length, limit: error.limit }
+        match error {
+            PrivateDataTooLong::ForFrame { length, limit } => Self::PrivateData { length, limit },
+            PrivateDataTooLong::ForSiw { length, limit, room } => {
+                Self::PrivateDataForSiw { length, limit, room }
+            }
+        }
     }
 }
 
@@ -84,12 +89,7 @@ impl IwarpTable {
         match reply {
             None => Some(&[]),
             Some(Reply::Accepted(negotiated)) => {
-                if !self.settings.pause.is_zero()
-                    && let Some(stream) = self.streams.get_mut(id.0)
-                {
-                    stream.is_paused = true;
-                    self.falling_silent.push(id);
-                }
+                self.fall_silent(id);
                 self.establish(context, id, &negotiated).ok()?;
                 self.give_time(id, None);
                 let offer = Offer {
@@ -163,6 +163,9 @@ impl IwarpTable {
         stream.output.push(&mut self.buffers, responder.reply());
         stream.queue_pair = Some(queue_pair);
         (stream.tells_established, stream.awaits_peer) = (true, negotiated.ready_to_receive.is_some());
+        // Who waits for a ready-to-receive message needs no pause.
+        stream.pauses_behind_reply =
+            !self.settings.profile.waits_for_initiator && negotiated.ready_to_receive.is_none();
         let listener = stream.listener;
         self.answered(listener);
         if let Some(held) = self.held(queue_pair) {

@@ -8,6 +8,8 @@ use rdmalab_wire::mad::RejReason;
 use super::*;
 use crate::connections::{CmError, Offer};
 
+mod terminated;
+
 const READS: Offer = Offer { responder_resources: 4, initiator_depth: 4 };
 
 struct Setup {
@@ -292,4 +294,68 @@ fn a_side_that_calls_is_silent_for_a_while_behind_the_reply() {
     assert_eq!(setup.table.next_ready(), Some(stream));
     assert!(!setup.take(stream).is_empty());
     assert_eq!(setup.table.next_timeout(), None);
+}
+
+/// A connection with a caller that knows no ready-to-receive message, over which the called side has a SEND to send. What was
+/// sent with the reply.
+fn called_without_ready(setup: &mut Setup, profile: Profile) -> (StreamId, Vec<u8>) {
+    setup.table.set_settings(IwarpSettings { profile, ..IwarpSettings::default() });
+    setup.listen(1);
+    let stream = setup.table.accepted(at(7), peer(1)).unwrap();
+    setup.table.set_segments(stream, 1460, false);
+    let terms = Terms::of(&Profile::SIW, 4, 4);
+    let request = Initiator::new(&Profile::SIW, &terms, b"").unwrap().request().to_vec();
+    setup.table.handle_bytes(&mut setup.context, stream, &request);
+    let number = setup.queue_pair();
+    setup.table.accept(&mut setup.context, stream, number, READS, b"").unwrap();
+    let send = SendRequest { operation: Operation::Send, ..SendRequest::default() };
+    setup.table.post_send(&mut setup.context, number, &send).unwrap();
+    assert_eq!(setup.table.next_ready(), Some(stream));
+    let reply = setup.take(stream);
+    (stream, reply)
+}
+
+/// siw ends the connection if something comes with the reply or right behind it (docs/SIW.md).
+#[test]
+fn a_called_side_that_may_speak_first_is_silent_for_a_while_behind_its_reply() {
+    for profile in [Profile::LINUX, Profile::SIW] {
+        let mut setup = Setup::new();
+        let (stream, reply) = called_without_ready(&mut setup, profile);
+        assert!(reply.starts_with(b"MPA ID Rep Frame") && reply.len() == 24, "the reply alone");
+        assert!(setup.happenings().contains(&Happening::Established(stream)), "the application may post");
+        let pause = IwarpSettings::PAUSE.as_nanos() as u64;
+        setup.pass(pause - 1);
+        assert_eq!((setup.table.next_ready(), setup.table.next_timeout()), (None, Some(1 + pause)));
+        assert!(setup.take(stream).is_empty());
+        setup.pass(1);
+        assert_eq!(setup.table.next_ready(), Some(stream));
+        assert!(!setup.take(stream).is_empty());
+        assert_eq!(setup.table.next_timeout(), None);
+    }
+}
+
+#[test]
+fn a_called_side_may_speak_as_soon_as_its_caller_has_spoken() {
+    for profile in [Profile::LINUX, Profile::SIW, Profile::SPEC] {
+        let mut setup = Setup::new();
+        let (stream, _) = called_without_ready(&mut setup, profile.clone());
+        // An empty WRITE; CRCs are used where our profile has them.
+        let hello = [0, 14, 0xc1, 0x40, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+        let crc = if profile.crc { rdmalab_wire::iwarp::crc32c(&hello) } else { 0 };
+        assert_eq!(setup.table.next_ready(), None);
+        setup.table.handle_bytes(&mut setup.context, stream, &[&hello[..], &crc.to_le_bytes()].concat());
+        assert_eq!(setup.table.next_ready(), Some(stream));
+        assert!(!setup.take(stream).is_empty(), "{}", profile.name);
+        setup.pass(SECOND);
+        assert_eq!(setup.table.next_timeout(), None);
+    }
+}
+
+#[test]
+fn by_the_specification_a_called_side_waits_for_its_caller_however_long_that_takes() {
+    let mut setup = Setup::new();
+    let (stream, _) = called_without_ready(&mut setup, Profile::SPEC);
+    setup.pass(1000 * SECOND);
+    assert_eq!((setup.table.next_ready(), setup.table.next_timeout()), (None, None));
+    assert!(setup.take(stream).is_empty());
 }

@@ -173,7 +173,14 @@ impl Device {
 
     /// A device over a UDP socket on the first of the addresses, which must be the kernel's: nothing privileged, and no
     /// emulated host, since the kernel's own does what one would do. One process can have a device on each address.
+    ///
+    /// iWARP goes over the kernel's TCP then, which neither [rules](DeviceConfig::rules) nor a [recording](DeviceConfig::record)
+    /// reach: with iWARP as the [usual transport](DeviceConfig::transport) they are refused
+    /// ([`DeviceError::KernelsTcp`]), and otherwise concern RoCE only.
     pub fn open_udp(config: DeviceConfig) -> Result<Self, DeviceError> {
+        if config.transport == Transport::Iwarp && (config.rules.is_some() || config.record.is_some()) {
+            return Err(DeviceError::KernelsTcp);
+        }
         let address = config.addresses.first().ok_or(DeviceError::NoAddress)?.address;
         let sockets = Sockets::open(address, 0)?;
         let link_mtu = config.mtu.unwrap_or(sockets.socket.mtu()?.into());

@@ -32,6 +32,12 @@ pub enum DeviceError {
         /// The interface that has it.
         device: String,
     },
+    /// Rules or a recording were asked for, over the kernel's TCP.
+    #[error(
+        "iWARP over sockets has the kernel's TCP, whose segments are not ours to mistreat or to record: a TAP device or an \
+         interface gives an emulated host of its own"
+    )]
+    KernelsTcp,
     /// A device needs an address.
     #[error("a device needs an address")]
     NoAddress,

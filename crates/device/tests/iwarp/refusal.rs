@@ -1,14 +1,15 @@
 //! Calls that come to nothing, and what iWARP does not have.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use rdmalab_device::{
-    CmError, CmEventKind, ConnectionParameters, DeviceError, IwarpSettings, PortSpace, QueuePairOptions,
-    QueuePairType, RejReason, Transport,
+    CmError, CmEventKind, ConnectionParameters, Device, DeviceConfig, DeviceError, IwarpProfile,
+    IwarpSettings, PortSpace, QueuePairOptions, QueuePairType, RejReason, Transport,
 };
+use rdmalab_sim::{RuleSet, Seed};
 
-use crate::side::{PATIENCE, Side, connect};
+use crate::side::{PATIENCE, Side, config, connect};
 
 #[track_caller]
 fn call(a: &Side, at: SocketAddr, private_data: &[u8]) -> DeviceError {
@@ -62,6 +63,37 @@ fn a_word_goes_each_way_with_a_rejection() {
     }
 }
 
+/// A longer reply stops the kernel of a Linux host that called by siw (docs/SIW.md).
+#[test]
+fn a_reply_has_no_more_private_data_than_siw_bears_unless_the_profile_says_so() {
+    for (profile, limit) in [(IwarpProfile::LINUX, 252), (IwarpProfile::SPEC, 508)] {
+        let settings = IwarpSettings { profile, ..IwarpSettings::default() };
+        let [a, b] = Side::over_kernel([settings.clone(), settings], Transport::Iwarp);
+        let listener = b.device.listen_for_calls(SocketAddr::new(b.address, 0), 4).unwrap();
+        let at = listener.address().unwrap().unwrap();
+        let data = [5; 509];
+        let called = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let error = listener.next(PATIENCE).unwrap().unwrap().reject(&data[..=limit]).err().unwrap();
+                let length = limit + 1;
+                let expected = match length {
+                    253 => CmError::PrivateDataForSiw { length, limit, room: 508 },
+                    _ => CmError::PrivateData { length, limit },
+                };
+                assert!(matches!(error, DeviceError::Connection(found) if found == expected), "{error}");
+                let call = listener.next(PATIENCE).unwrap().unwrap();
+                let parameters =
+                    ConnectionParameters { private_data: &data[..limit], ..ConnectionParameters::default() };
+                drop(call.accept(&b.domain, &b.options(), &parameters, |_| Ok(()), PATIENCE).unwrap());
+            });
+            kind(call(&a, at, b""));
+            let usual = ConnectionParameters::default();
+            a.device.call(at, &a.domain, &a.options(), &usual, |_| Ok(()), PATIENCE).unwrap()
+        });
+        assert_eq!(called.private_data, data[..limit]);
+    }
+}
+
 #[test]
 fn a_port_is_listened_on_once_and_again_when_the_listener_is_gone() {
     for (name, [a, b]) in Side::pairs(&IwarpSettings::default()) {
@@ -93,14 +125,33 @@ fn what_iwarp_does_not_have_is_refused_by_name() {
     let queue_pair = identifier.queue_pair(&a.domain, &a.options()).unwrap();
     // Numbers say over what queue pairs talk.
     assert!(queue_pair.number().value() >= 0xc0_0000);
-    let too_long = ConnectionParameters { private_data: &[0; 509], ..ConnectionParameters::default() };
-    let error = identifier.connect(&too_long).err().unwrap();
-    let expected = CmError::PrivateData { length: 509, limit: 508 };
-    assert!(matches!(error, DeviceError::Connection(found) if found == expected), "{error}");
+    for (private_data, expected) in [
+        (&[0; 509][..], CmError::PrivateData { length: 509, limit: 508 }),
+        // A frame has room for it, but siw has not.
+        (&[0; 253], CmError::PrivateDataForSiw { length: 253, limit: 252, room: 508 }),
+    ] {
+        let too_long = ConnectionParameters { private_data, ..ConnectionParameters::default() };
+        let error = identifier.connect(&too_long).err().unwrap();
+        assert!(matches!(error, DeviceError::Connection(found) if found == expected), "{error}");
+    }
     // The device's usual transport is RoCE, whose queue pairs have the other numbers.
     let usual = channel.identifier(PortSpace::Udp).unwrap();
     let datagrams = QueuePairOptions { kind: QueuePairType::Ud, ..a.options() };
     assert!(usual.queue_pair(&a.domain, &datagrams).unwrap().number().value() < 0xc0_0000);
+}
+
+#[test]
+fn what_would_not_reach_the_kernels_tcp_is_refused_and_not_ignored() {
+    let address = IpAddr::from([127, 0, 0, 1]);
+    let usual = || config(address, Transport::Iwarp, IwarpSettings::default());
+    let file = std::env::temp_dir().join(format!("rdmalab-never-{}.pcapng", std::process::id()));
+    let recording = DeviceConfig { record: Some(file.clone()), ..usual() };
+    let mistreating = DeviceConfig { rules: Some(RuleSet::new(Seed::new(1))), ..usual() };
+    for config in [recording, mistreating] {
+        let error = Device::open_udp(config).err().unwrap();
+        assert!(matches!(error, DeviceError::KernelsTcp), "{error}");
+    }
+    assert!(!file.exists());
 }
 
 #[test]

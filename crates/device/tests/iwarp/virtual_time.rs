@@ -1,4 +1,7 @@
 //! Two emulated hosts on a simulated link: what is on the wire, and what TCP makes of a bad one.
+//!
+//! Rule: mpa-fpdu-aligned: An FPDU should begin at the start of a TCP segment and fill no more than one; what TCP sends again
+//! may be cut in any way (RFC 5044 §5).
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

@@ -68,7 +68,16 @@ impl Requester {
         match header.place {
             Place::Untagged { queue: queue::REQUEST, msn, .. } => {
                 let nth = msn.wrapping_sub(self.oldest_request_msn()) as usize;
-                works().filter(|(_, work)| work.operation.is_read_or_atomic()).nth(nth).map(|(at, _)| at)
+                let mut numbered =
+                    works().filter(|(_, work)| work.operation.is_read_or_atomic()).zip(0_usize..);
+                let Some(request) = terminate.read_request() else {
+                    return numbered.nth(nth).map(|((at, _), _)| at);
+                };
+                // The request itself tells more than its number, in whose place Linux' siw has the READ's length (`docs/SIW.md`).
+                // Of several that ask for the same, it is the one with that number, if any, and else the oldest.
+                let is_it = |at: usize, work: &SendWork| self.read_request(at, work) == Some(request);
+                let alike = numbered.filter(|((at, work), _)| is_it(*at, work));
+                alike.min_by_key(|(_, number)| *number != nth).map(|((at, _), _)| at)
             }
             Place::Untagged { queue: queue::SEND, msn, .. } => {
                 let begun =

@@ -175,19 +175,24 @@ impl Requester {
     /// The sink of a READ is named by the key and the address of its first element, and counts on from there through all
     /// others: the answer goes into the elements, and the peer gets no right by it.
     fn send_read(&mut self, work: &SendWork, outlet: &mut Outlet, out: &mut [u8]) -> Step {
+        let Some(request) = self.read_request(self.begun as usize, work) else { return Step::Quiet };
+        self.send_request(Opcode::READ_REQUEST, &request.encode(), outlet, out)
+    }
+
+    /// What the READ so many places behind the oldest asks for; `None` if it is none.
+    pub(super) fn read_request(&self, place: usize, work: &SendWork) -> Option<ReadRequest> {
         let (Operation::RdmaRead(source) | Operation::RdmaReadWithInvalidate(source, _)) = work.operation
         else {
-            return Step::Quiet;
+            return None;
         };
-        let sink = self.sink(self.begun as usize);
-        let request = ReadRequest {
+        let sink = self.sink(place);
+        Some(ReadRequest {
             sink_stag: Stag::new(sink.key),
             sink_offset: sink.address,
             length: work.length,
             source_stag: Stag::new(source.key.value()),
             source_offset: source.address,
-        };
-        self.send_request(Opcode::READ_REQUEST, &request.encode(), outlet, out)
+        })
     }
 
     /// Where the answer to the READ so many places behind the oldest begins.

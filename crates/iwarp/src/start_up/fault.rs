@@ -72,18 +72,40 @@ impl core::fmt::Display for Refusal {
     }
 }
 
-/// Our private data does not fit into the frame.
+/// Our private data is too long for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PrivateDataTooLong {
-    /// How long it is, in bytes.
-    pub length: usize,
-    /// The most there may be.
-    pub limit: usize,
+pub enum PrivateDataTooLong {
+    /// It does not fit.
+    ForFrame {
+        /// How long it is, in bytes.
+        length: usize,
+        /// The most there may be.
+        limit: usize,
+    },
+    /// It fits, but is longer than the [profile](crate::Profile::max_sent_private_data) sends: Linux' siw refuses a longer
+    /// request, and a longer reply stops its kernel.
+    ForSiw {
+        /// How long it is, in bytes.
+        length: usize,
+        /// The most that this profile sends.
+        limit: usize,
+        /// The most that there is room for.
+        room: usize,
+    },
 }
 
 impl core::fmt::Display for PrivateDataTooLong {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "private data of {} bytes, where a frame of MPA takes {} at most", self.length, self.limit)
+        match self {
+            Self::ForFrame { length, limit } => {
+                write!(f, "private data of {length} bytes, where a frame of MPA takes {limit} at most")
+            }
+            Self::ForSiw { length, limit, room } => write!(
+                f,
+                "private data of {length} bytes, where Linux' siw takes {limit}: it refuses a longer request, and a longer \
+                 reply stops its kernel; the profile spec sends up to {room}"
+            ),
+        }
     }
 }
 

@@ -131,14 +131,18 @@ impl Initiator {
     }
 }
 
-/// The bytes of a frame, if its private data is not longer than the profile takes.
+/// The bytes of a frame, if its private data is not longer than the profile sends.
 pub(super) fn encode(profile: &Profile, frame: &MpaFrame<'_>) -> Result<Vec<u8>, PrivateDataTooLong> {
-    let taken = frame.encoded_length() - MpaFrame::HEADER_LENGTH - frame.private_data.len();
-    let limit = profile.max_private_data.min(MpaFrame::MAX_PRIVATE_DATA) - taken;
     let length = frame.private_data.len();
-    let too_long = PrivateDataTooLong { length, limit };
-    if length > limit {
+    let taken = frame.encoded_length() - MpaFrame::HEADER_LENGTH - length;
+    let room = MpaFrame::MAX_PRIVATE_DATA - taken;
+    let limit = profile.max_sent_private_data.saturating_sub(taken).min(room);
+    let too_long = PrivateDataTooLong::ForFrame { length, limit: room };
+    if length > room {
         return Err(too_long);
+    }
+    if length > limit {
+        return Err(PrivateDataTooLong::ForSiw { length, limit, room });
     }
     let mut bytes = vec![0; frame.encoded_length()];
     frame.encode(&mut bytes).map_err(|_| too_long)?;

@@ -68,10 +68,11 @@ pub struct Party {
     compared: Compared,
 }
 
-/// Plays `role` in the conversation from the start-up to its end.
-pub fn play(name: &str, conversation: &Conversation, role: Role) -> Compared {
+/// Plays `role` in the conversation from the start-up to its end. `waits` says that a responder waits for the initiator's first
+/// FPDU, as siw does not.
+pub fn play(name: &str, conversation: &Conversation, role: Role, waits: bool) -> Compared {
     let negotiated = start_up(name, conversation, role);
-    let mut party = Party::new(name, conversation, &negotiated);
+    let mut party = Party::new(name, conversation, &negotiated, waits);
     for (at, said) in conversation.said.iter().enumerate() {
         let What::Segment { ulpdu, crc, .. } = &said.what else { continue };
         // What siw does without CRCs, and what we must do in its place.
@@ -120,7 +121,7 @@ fn start_up(name: &str, conversation: &Conversation, role: Role) -> Negotiated {
 }
 
 impl Party {
-    fn new(name: &str, conversation: &Conversation, negotiated: &Negotiated) -> Self {
+    fn new(name: &str, conversation: &Conversation, negotiated: &Negotiated, waits: bool) -> Self {
         let role = negotiated.role;
         let mut context = Context::default();
         let domain = context.allocate_protection_domain().unwrap();
@@ -139,7 +140,8 @@ impl Party {
         let config = QueuePairConfig::new(domain, completions, Capabilities::default());
         let identity = Identity { number: Qpn::new(0x11), accessor: 1 };
         let mut queue_pair = QueuePair::new(&mut context, identity, &config).unwrap();
-        let stream = StreamSettings::of(&Profile::SIW, SEGMENT);
+        let siws = StreamSettings::of(&Profile::SIW, SEGMENT);
+        let stream = StreamSettings { waits_for_initiator: siws.waits_for_initiator || waits, ..siws };
         queue_pair.establish(&context, negotiated, &stream).unwrap();
         let framing = Framing { markers: negotiated.receive_markers, crc: negotiated.crc };
         Self {

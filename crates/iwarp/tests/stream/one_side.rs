@@ -11,5 +11,6 @@ mod placement;
 mod reads;
 mod receives;
 mod sending;
+mod shared_memory;
 mod start;
 mod terminates;

@@ -25,6 +25,7 @@ pub struct Setup {
     pub ready: Option<ReadyToReceive>,
     pub rfc7306: bool,
     pub swapped: bool,
+    pub waits: bool,
     /// Of the queue pair.
     pub access: Access,
     /// Of the region.
@@ -50,6 +51,7 @@ impl Default for Setup {
             ready: None,
             rfc7306: true,
             swapped: false,
+            waits: true,
             access: Access::REMOTE,
             rights: Access::FULL,
             shared: false,
@@ -89,6 +91,7 @@ impl Setup {
             segment_size: self.segment_size,
             rfc7306: self.rfc7306,
             swapped_terminates: self.swapped,
+            waits_for_initiator: self.waits,
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::scene::{ALL, CALLERS, Caller, LENGTH, LOCAL, Meeting, SIZE, Scene, WRITABLE, pattern};
 
-use CompletionStatus::{Success, WorkRequestFlushed};
+use CompletionStatus::{RemoteAccessError, Success, WorkRequestFlushed};
 
 /// What is wrong with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,8 +102,8 @@ fn ask_to_read(
     meeting.post(1, Operation::RdmaRead(remote), LENGTH)?;
     meeting.post(2, Operation::RdmaRead(meeting.remote), 1)?;
     if is_refused {
-        // In its TERMINATE siw copies the READ's header with another MSN, which is none of ours.
-        scene.expect(&[(1, WorkRequestFlushed), (2, WorkRequestFlushed)])?;
+        // siw's TERMINATE has another MSN, which is none of ours, but the request itself with it.
+        scene.expect(&[(1, RemoteAccessError), (2, WorkRequestFlushed)])?;
     } else {
         scene.expect(&[(1, Success), (2, Success)])?;
     }

@@ -9,6 +9,7 @@ mod faults;
 #[path = "../../../examples/rxe-probe/peer.rs"]
 mod peer;
 mod scene;
+mod words;
 
 use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
@@ -43,7 +44,7 @@ struct Options {
     #[arg(long)]
     crc: bool,
 
-    /// Have the habits of siw, and understand it in all it says, instead of those of the RFCs
+    /// Have the habits of siw instead of those that our programs have
     #[arg(long)]
     as_siw: bool,
 }
@@ -55,6 +56,7 @@ const CASES: &[(&str, Case)] = &[
     ("siw calls where nobody listens", calls::nobody_listens_here),
     ("siw rejects", calls::siw_rejects),
     ("we reject", calls::we_reject),
+    ("who was called speaks first", words::who_was_called_speaks_first),
     ("siw takes what is right and refuses what is not", faults::siw_is_asked),
     ("we take what is right and refuse what is not", faults::we_are_asked),
     ("siw has no receive, or one that is too short", faults::siw_has_no_receive),
@@ -72,7 +74,7 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), String> {
-    let profile = if options.as_siw { IwarpProfile::SIW } else { IwarpProfile::SPEC };
+    let profile = if options.as_siw { IwarpProfile::SIW } else { IwarpProfile::LINUX };
     let iwarp = IwarpSettings { profile, crc: Some(options.crc), ..IwarpSettings::default() };
     let config = DeviceConfig { transport: Transport::Iwarp, iwarp, ..DeviceConfig::new(vec![options.ip]) };
     let device = match &options.tap {

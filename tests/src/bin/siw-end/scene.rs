@@ -90,9 +90,37 @@ impl<'d> Scene<'d> {
         self.peer.order(&order)
     }
 
-    /// A connection, called by `caller`. Our region and siw's have these rights, siw has these receives, we have
-    /// `our_receives` of [`LENGTH`] bytes.
+    /// A connection, called by `caller`, over which each has said something that nobody is told of. Our region and siw's have
+    /// these rights, siw has these receives, we have `our_receives` of [`LENGTH`] bytes.
     pub fn meet(
+        &mut self,
+        caller: Caller,
+        rights: (Access, u64),
+        receives: &[u32],
+        our_receives: &[u32],
+    ) -> Result<Meeting, String> {
+        let meeting = self.connect(caller, rights, receives, our_receives)?;
+        if caller == Caller::Ours {
+            // siw does not look at a ready-to-receive message that comes while it accepts, until something else comes.
+            meeting.post(0, Operation::RdmaWrite(meeting.remote), 0)?;
+            self.expect(&[(0, CompletionStatus::Success)])?;
+        }
+        self.expect_event("ESTABLISHED")?;
+        if caller == Caller::Siw {
+            // Of no bytes it needs no right.
+            self.peer
+                .order(&json!({"do": "post", "operation": "WRITE", "id": 0, "offset": 0, "length": 0,
+                                    "key": 0, "address": 0}))?;
+            let completed = self.peer.completions(1, LIMIT.as_secs_f64())?;
+            if completed != ["0:SUCCESS"] {
+                return Err(format!("of a WRITE of no bytes siw says {completed:?}"));
+            }
+        }
+        Ok(meeting)
+    }
+
+    /// As [`meet`](Self::meet), but nobody has said anything, and siw's event of the connection is not taken out.
+    pub fn connect(
         &mut self,
         caller: Caller,
         (ours, siws): (Access, u64),
@@ -135,24 +163,7 @@ impl<'d> Scene<'d> {
         };
         let number = |name: &str| answer[name].as_u64().ok_or_else(|| format!("no {name} in {answer}"));
         let remote = RemoteAddress { address: number("va")?, key: RKey::new(number("key")? as u32) };
-        let meeting = Meeting { connection, region, remote };
-        if caller == Caller::Ours {
-            // siw does not look at a ready-to-receive message that comes while it accepts, until something else comes.
-            meeting.post(0, Operation::RdmaWrite(remote), 0)?;
-            self.expect(&[(0, CompletionStatus::Success)])?;
-        }
-        self.expect_event("ESTABLISHED")?;
-        if caller == Caller::Siw {
-            // Whoever was called may not send before the caller has (RFC 5044 §7.1.2). Of no bytes it needs no right.
-            self.peer
-                .order(&json!({"do": "post", "operation": "WRITE", "id": 0, "offset": 0, "length": 0,
-                                    "key": 0, "address": 0}))?;
-            let completed = self.peer.completions(1, LIMIT.as_secs_f64())?;
-            if completed != ["0:SUCCESS"] {
-                return Err(format!("of a WRITE of no bytes siw says {completed:?}"));
-            }
-        }
-        Ok(meeting)
+        Ok(Meeting { connection, region, remote })
     }
 
     /// The next event of siw's rdma_cm must be this one.

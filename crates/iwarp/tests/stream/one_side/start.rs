@@ -55,6 +55,23 @@ fn a_responder_waits_for_the_first_fpdu_with_a_right_crc() {
 }
 
 #[test]
+fn a_responder_that_need_not_wait_waits_for_a_ready_to_receive_message_only() {
+    for ready in [None, Some(ReadyToReceive::Empty), Some(ReadyToReceive::Write), Some(ReadyToReceive::Read)]
+    {
+        let setup = Setup { role: Role::Responder, ready, waits: false, ..Setup::default() };
+        let mut t = Script::with(setup);
+        t.post(send(1));
+        if ready.is_some() {
+            t.expect_nothing();
+            t.deliver(tagged(Opcode::WRITE, 0, 0, &[]));
+        }
+        t.expect("RDMAP SEND msn=1 mo=0 len=1 last");
+        t.expect_done(0);
+        t.expect_alive();
+    }
+}
+
+#[test]
 fn a_responder_tells_what_is_wrong_with_the_first_fpdu() {
     let mut t = Script::responder();
     t.post(send(1));

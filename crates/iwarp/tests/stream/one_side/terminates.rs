@@ -12,10 +12,10 @@
 use rdmalab_iwarp::{Event, TerminatedBy};
 use rdmalab_verbs::{CompletionStatus, Operation, State};
 use rdmalab_wire::ImmDt;
-use rdmalab_wire::iwarp::{Header, Opcode, Place, Stag, Terminate, TerminateError};
+use rdmalab_wire::iwarp::{Header, Opcode, Place, ReadRequest, Stag, Terminate, TerminateError};
 
 use crate::script::*;
-use crate::side::Setup;
+use crate::side::{BASE, Setup};
 
 fn terminate(terminate: &Terminate<'_>) -> Incoming {
     let mut body = [0; 200];
@@ -199,4 +199,97 @@ fn a_send_or_write_behind_a_read_or_under_way_can_still_be_blamed() {
     blame(of_write(PEER_ADDRESS + 99), Opcode::WRITE, 3);
     blame(of_write(PEER_ADDRESS + 100), Opcode::WRITE, 99);
     blame(Place::Tagged { stag: Stag::new(1), offset: PEER_ADDRESS }, Opcode::WRITE, 99);
+}
+
+/// siw's TERMINATE of `pcaps/siw/reads.pcap`, frame 45, about a READ of eight bytes: in the place of the READ's number it has
+/// its length.
+const SIW: &[u8] = &[
+    0x10, 1, 7, 0, 0, 0, 0x41, 0x41, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 8, 0, 0, 0, 0, 0x51, 0x51, 0x51, 0, 0,
+    0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 8, 0xf6, 0x78, 0xd6, 0, 0, 0, 0, 0, 0x0f, 0x51, 0xbf, 0xfc,
+];
+/// Where the READ request of its bytes begins in it, and what that has: sink, length, source.
+const SIWS_REQUEST: usize = 24;
+
+/// siw's TERMINATE, about a READ request of ours.
+fn as_siw(request: &ReadRequest) -> Incoming {
+    let mut body = SIW.to_vec();
+    body[16..20].copy_from_slice(&request.length.to_be_bytes());
+    body[SIWS_REQUEST..].copy_from_slice(&request.encode());
+    untagged(Opcode::TERMINATE, 2, 1, &body)
+}
+
+fn request_of(line: &Script, offset: usize, length: u32) -> ReadRequest {
+    ReadRequest {
+        sink_stag: Stag::new(line.side.key),
+        sink_offset: BASE + offset as u64,
+        length,
+        source_stag: Stag::new(PEER_KEY),
+        source_offset: PEER_ADDRESS,
+    }
+}
+
+#[test]
+fn the_bytes_of_siws_terminate_are_what_the_test_takes_them_for() {
+    let request = ReadRequest::decode(SIW[SIWS_REQUEST..].first_chunk().unwrap());
+    assert_eq!((request.sink_stag.value(), request.sink_offset), (0x5151_5100, 0x1000));
+    assert_eq!((request.length, request.source_stag.value()), (8, 0xf678_d600));
+    let mut t = Script::with(Setup { swapped: true, ..Setup::default() });
+    t.deliver(untagged(Opcode::TERMINATE, 2, 1, SIW));
+    expect_terminated(&mut t, TerminateError::RDMAP_BOUNDS);
+}
+
+/// Whatever number the TERMINATE has, that of another READ of ours among them.
+#[test]
+fn the_read_that_siw_refuses_is_told_by_its_request_and_not_by_its_number() {
+    for blamed in 0..3_u32 {
+        let mut t = Script::with(Setup { swapped: true, ..Setup::default() });
+        // Their lengths are numbers of READs, too.
+        for length in [3, 1, 2] {
+            t.post(read(length).at(64 * length));
+        }
+        t.post(send(1));
+        t.lines();
+        let length = [3, 1, 2][blamed as usize];
+        t.deliver(as_siw(&request_of(&t, 64 * length as usize, length)));
+        expect_terminated(&mut t, TerminateError::RDMAP_BOUNDS);
+        for id in 0..4 {
+            let is_blamed = id == u64::from(blamed);
+            let refused = CompletionStatus::RemoteAccessError;
+            t.expect_completion(id, if is_blamed { refused } else { CompletionStatus::WorkRequestFlushed });
+        }
+        t.expect_no_completion();
+    }
+}
+
+#[test]
+fn of_reads_that_are_alike_the_number_tells_and_else_it_is_the_oldest() {
+    for (msn, blamed) in [(1, 0), (2, 1), (3, 2), (4, 0), (77, 0)] {
+        let mut t = Script::new();
+        (0..3).for_each(|_| _ = t.post(read(5)));
+        t.lines();
+        let request = request_of(&t, 0, 5).encode();
+        let place = Place::Untagged { upper: 0, queue: 1, msn, offset: 0 };
+        let header = Header::new(Opcode::READ_REQUEST, true, place);
+        t.deliver(terminate(&Terminate::about(TerminateError::RDMAP_ACCESS, 46, header, Some(&request))));
+        expect_terminated(&mut t, TerminateError::RDMAP_ACCESS);
+        for id in 0..3 {
+            let refused = CompletionStatus::RemoteAccessError;
+            t.expect_completion(
+                id,
+                if id == blamed { refused } else { CompletionStatus::WorkRequestFlushed },
+            );
+        }
+    }
+}
+
+#[test]
+fn a_request_that_is_none_of_ours_blames_nobody() {
+    let mut t = Script::new();
+    t.post(read(5));
+    t.lines();
+    let request = ReadRequest { length: 6, ..request_of(&t, 0, 5) }.encode();
+    let place = Place::Untagged { upper: 0, queue: 1, msn: 1, offset: 0 };
+    let header = Header::new(Opcode::READ_REQUEST, true, place);
+    t.deliver(terminate(&Terminate::about(TerminateError::RDMAP_ACCESS, 46, header, Some(&request))));
+    t.expect_flushed([0]);
 }

@@ -20,6 +20,7 @@ mod rping;
 mod serve;
 mod states;
 mod ucmatose;
+mod view;
 
 use std::process::ExitCode;
 
@@ -38,7 +39,7 @@ struct CommandLine {
 const EXIT_CODES: &str =
     "Exit codes: 0 fine, 1 the peer or the check failed, 2 wrong usage or unreadable input.";
 
-/// What Craft, Demo, Dump, Lint and States are is said at their options.
+/// What Craft, Demo, Dump, Lint, States and View are is said at their options.
 #[derive(Subcommand)]
 enum Command {
     Craft(craft::Options),
@@ -58,6 +59,7 @@ enum Command {
     Ucmatose(ucmatose::Options),
     /// Speak udaddy with a real or emulated server
     Udaddy(ucmatose::Options),
+    View(view::Options),
 }
 
 fn main() -> ExitCode {
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Command::States(options) => states::run(&options),
         Command::Ucmatose(options) => ucmatose::run(&options),
         Command::Udaddy(options) => ucmatose::run_udaddy(&options),
+        Command::View(options) => view::run(&options),
     };
     match result {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,

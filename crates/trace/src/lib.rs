@@ -4,6 +4,8 @@
 //! [`Dissection`] takes a packet apart, [`Line`] prints it on one line, [`Tree`] with all its fields, [`Json`] as one
 //! object; [`Filter`] chooses packets by their fields; [`dump`] does so with a whole capture.
 //!
+//! [`fields`] tells each field with its place in the frame, for those who show a packet's bytes.
+//!
 //! A packet alone does not tell what of iWARP is in it; [`Streams`] follows TCP connections through a capture and does.
 //! Fields have Wireshark's names; `FIELDS.md` lists those that are ours, `DIFFERENCES.md` where values are.
 //!
@@ -39,6 +41,7 @@ mod filter;
 mod input;
 mod json;
 mod line;
+mod places;
 mod read;
 mod record;
 mod streams;
@@ -52,6 +55,7 @@ pub use filter::{Filter, FilterError, LONGEST_FILTER, MOST_TESTS};
 pub use input::{LARGEST_WINDOW, Packing, Unpacked};
 pub use json::Json;
 pub use line::Line;
+pub use places::{Field, Place, Reading, fields};
 pub use read::options::Comments;
 pub use read::{Format, LONGEST_BLOCK, LONGEST_PACKET, MOST_INTERFACES, ReadError, ReadFault, Reader};
 pub use record::{Direction, LinkType, Record};

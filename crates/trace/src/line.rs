@@ -36,23 +36,18 @@ impl<'r, 'a> Line<'r, 'a> {
     pub fn new(record: &'r Record<'a>, dissection: &'r Dissection<'a>, first: Option<i128>) -> Line<'r, 'a> {
         Line { record, dissection, since_first: since_first(record, first) }
     }
-}
 
-/// Nanoseconds from the first packet to this one.
-pub(crate) fn since_first(record: &Record<'_>, first: Option<i128>) -> Option<i128> {
-    record.time?.checked_sub(first?)
-}
+    /// Of the line only who sends to whom, as in `10.9.0.1 > 10.9.0.2`.
+    pub fn addresses(&self) -> impl Display {
+        Part(self, |line, f| addresses(f, line.dissection))
+    }
 
-impl Display for Line<'_, '_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let width = if f.alternate() { 0 } else { 5 };
-        write!(f, "{:>width$} ", self.record.frame)?;
-        let decimals = if self.record.finer_than_microseconds { 9 } else { 6 };
-        match self.since_first {
-            Some(nanoseconds) => Seconds { nanoseconds, decimals }.fmt(f)?,
-            None => f.write_str("-")?,
-        }
-        addresses(f, self.dissection)?;
+    /// Of the line only what follows the addresses.
+    pub fn what(&self) -> impl Display {
+        Part(self, Line::write_what)
+    }
+
+    fn write_what(&self, f: &mut Formatter<'_>) -> fmt::Result {
         tags(f, self.dissection)?;
         content(f, self.dissection)?;
         if self.dissection.cut && self.dissection.roce().is_none() {
@@ -72,6 +67,34 @@ impl Display for Line<'_, '_> {
             })?;
         }
         Ok(())
+    }
+}
+
+/// A part of a line.
+struct Part<'l, 'r, 'a>(&'l Line<'r, 'a>, fn(&Line<'r, 'a>, &mut Formatter<'_>) -> fmt::Result);
+
+impl Display for Part<'_, '_, '_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        (self.1)(self.0, f)
+    }
+}
+
+/// Nanoseconds from the first packet to this one.
+pub(crate) fn since_first(record: &Record<'_>, first: Option<i128>) -> Option<i128> {
+    record.time?.checked_sub(first?)
+}
+
+impl Display for Line<'_, '_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let width = if f.alternate() { 0 } else { 5 };
+        write!(f, "{:>width$} ", self.record.frame)?;
+        let decimals = if self.record.finer_than_microseconds { 9 } else { 6 };
+        match self.since_first {
+            Some(nanoseconds) => Seconds { nanoseconds, decimals }.fmt(f)?,
+            None => f.write_str("-")?,
+        }
+        addresses(f, self.dissection)?;
+        self.write_what(f)
     }
 }
 

@@ -1,0 +1,201 @@
+// Colours, shapes and scale: what packets look like, and where they stand.
+
+const SEVERITY_SIGN = { violation: "\u25b2", suspicious: "\u25c6", note: "\u25cf" };
+const SEVERITIES = ["violation", "suspicious", "note"];
+const colours = {};
+
+/** The colours of the theme, as the style sheet has them. */
+function readColours() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ["back", "paper", "raised", "line", "ink", "soft", "faint", "accent", "chosen", "hover", "request", "read",
+    "response", "ack", "bad", "wait", "again", "manage", "note", "mono", "sans"]) {
+    colours[name] = style.getPropertyValue(`--${name}`).trim();
+  }
+}
+
+function severityColour(severity) {
+  return { violation: colours.bad, suspicious: colours.wait, note: colours.note }[severity];
+}
+
+function kindColour(kind) {
+  switch (kind) {
+    case KIND.SEND:
+    case KIND.WRITE:
+    case KIND.DATAGRAM:
+      return colours.request;
+    case KIND.READ:
+    case KIND.ATOMIC:
+      return colours.read;
+    case KIND.READ_RESPONSE:
+    case KIND.ATOMIC_RESPONSE:
+      return colours.response;
+    case KIND.NAK:
+    case KIND.TERMINATE:
+      return colours.bad;
+    case KIND.RNR:
+      return colours.wait;
+    case KIND.MANAGEMENT:
+    case KIND.CONGESTION:
+      return colours.manage;
+    default:
+      return colours.ack;
+  }
+}
+
+/** By the number of an operation's kind: SEND, WRITE, READ, ATOMIC, FLUSH, ATOMIC WRITE. */
+function operationColour(kind) {
+  return kind < 2 ? colours.request : colours.read;
+}
+
+/** How a packet's arrow is drawn. */
+function arrowOf(capture, i) {
+  const kind = capture.kind[i];
+  const arrow = { colour: kindColour(kind), width: 1.6, dash: [], isDouble: false, isLost: capture.isLost(i), sign: "" };
+  if (kind === KIND.ACK || kind === KIND.SEGMENT || kind === KIND.OTHER) arrow.width = 1.1;
+  if (kind === KIND.NAK || kind === KIND.TERMINATE) Object.assign(arrow, { width: 2.6, dash: [9, 4], sign: "\u2716" });
+  if (kind === KIND.RNR) Object.assign(arrow, { width: 2.6, dash: [2, 4], sign: "\u25f7" });
+  if (kind === KIND.CONGESTION) arrow.dash = [10, 3, 2, 3];
+  if (capture.isAgain(i)) Object.assign(arrow, { isDouble: true, sign: "\u21bb" });
+  if (capture.role[i] === ROLE.DUPLICATE) Object.assign(arrow, { dash: [3, 3], sign: "=" });
+  if (capture.role[i] === ROLE.LATE) arrow.sign = "\u2026";
+  if (arrow.isLost) arrow.colour = colours.bad;
+  if (capture.marks[i] & MARK.BROKEN) Object.assign(arrow, { sign: "!", colour: colours.bad });
+  return arrow;
+}
+
+/** Draws an arrow; one that is lost ends in a cross before it is there. */
+function drawArrow(context, arrow, x, y, toX, toY) {
+  const share = arrow.isLost ? 0.62 : 1;
+  const endX = x + (toX - x) * share;
+  const endY = y + (toY - y) * share;
+  context.strokeStyle = arrow.colour;
+  context.fillStyle = arrow.colour;
+  context.lineCap = "butt";
+  const line = (width, dash) => {
+    context.lineWidth = width;
+    context.setLineDash(dash);
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(endX, endY);
+    context.stroke();
+  };
+  if (arrow.isDouble) {
+    line(4.2, arrow.dash);
+    context.strokeStyle = colours.paper;
+    line(1.8, []);
+    context.strokeStyle = arrow.colour;
+  } else {
+    line(arrow.width, arrow.dash);
+  }
+  context.setLineDash([]);
+  if (arrow.isLost) {
+    drawCross(context, endX, endY, 5);
+  } else {
+    const back = Math.sign(toX - x) * 9;
+    context.beginPath();
+    context.moveTo(endX, endY);
+    context.lineTo(endX - back, endY - 4.5);
+    context.lineTo(endX - back, endY + 4.5);
+    context.fill();
+  }
+}
+
+function drawCross(context, x, y, size) {
+  context.strokeStyle = colours.bad;
+  context.lineWidth = 2.4;
+  context.beginPath();
+  context.moveTo(x - size, y - size);
+  context.lineTo(x + size, y + size);
+  context.moveTo(x - size, y + size);
+  context.lineTo(x + size, y - size);
+  context.stroke();
+}
+
+/** A time that tells its unit. */
+function duration(nanoseconds) {
+  const size = Math.abs(nanoseconds);
+  const [unit, scale] = size < 1e3 ? ["ns", 1] : size < 1e6 ? ["\u00b5s", 1e3] : size < 1e9 ? ["ms", 1e6] : ["s", 1e9];
+  const value = nanoseconds / scale;
+  return `${Number(value.toPrecision(Math.abs(value) >= 1000 ? 4 : 3))} ${unit}`;
+}
+
+function bytesText(bytes) {
+  if (bytes < 10_000) return `${bytes.toLocaleString("en")} bytes`;
+  const [unit, scale] = bytes < 1e7 ? ["kB", 1e3] : bytes < 1e10 ? ["MB", 1e6] : ["GB", 1e9];
+  return `${(bytes / scale).toFixed(bytes / scale < 100 ? 1 : 0)} ${unit}`;
+}
+
+function counted(number, what) {
+  return `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
+}
+
+/** Where rows stand: one below the other, or as time goes by. Heights are pixels of a drawing that may be very long. */
+class Scale {
+  constructor(choice) {
+    this.choice = choice;
+    this.isTime = false;
+    this.rowHeight = 24;
+    /** Pixels of a nanosecond. */
+    this.rate = 0;
+    this.times = new Float64Array(0);
+    this.update();
+  }
+
+  update() {
+    const { shown, capture } = this.choice;
+    this.times = new Float64Array(shown.length);
+    let latest = -Infinity;
+    for (let row = 0; row < shown.length; row++) {
+      latest = Math.max(latest, capture.time[shown[row]]);
+      this.times[row] = latest;
+    }
+    this.span = shown.length > 1 ? Math.max(this.times[shown.length - 1] - this.times[0], 1) : 1;
+    if (this.rate === 0) this.rate = Math.min((shown.length * 24) / this.span, 4e6 / this.span);
+  }
+
+  get height() {
+    const rows = this.choice.shown.length;
+    return this.isTime ? this.span * this.rate + 2 * Scale.EDGE : rows * this.rowHeight + 2 * Scale.EDGE;
+  }
+
+  /** The middle of a row. */
+  y(row) {
+    if (this.isTime) return Scale.EDGE + ((this.times[row] ?? 0) - (this.times[0] ?? 0)) * this.rate;
+    return Scale.EDGE + (row + 0.5) * this.rowHeight;
+  }
+
+  /** The first row whose middle is not above. */
+  rowAt(y) {
+    const rows = this.choice.shown.length;
+    if (this.isTime) return Capture.search(this.times, (this.times[0] ?? 0) + (y - Scale.EDGE) / this.rate);
+    return Math.max(0, Math.min(rows, Math.ceil((y - Scale.EDGE) / this.rowHeight - 0.5)));
+  }
+
+  /** The row nearest to a place; -1 without rows. */
+  nearest(y) {
+    const rows = this.choice.shown.length;
+    const row = Math.min(this.rowAt(y), rows - 1);
+    if (row > 0 && Math.abs(this.y(row - 1) - y) <= Math.abs(this.y(row) - y)) return row - 1;
+    return row;
+  }
+
+  zoom(factor, view) {
+    if (this.isTime) {
+      const least = Math.max(view - 2 * Scale.EDGE, 50) / this.span;
+      this.rate = Math.max(Math.min(this.rate * factor, 100), Math.min(least, 100));
+    } else {
+      const least = Math.max(view - 2 * Scale.EDGE, 50) / Math.max(this.choice.shown.length, 1);
+      this.rowHeight = Math.max(Math.min(this.rowHeight * factor, 48), Math.min(least, 24));
+    }
+  }
+
+  /** How far apart rows are at a place, about. */
+  spacing(row) {
+    if (!this.isTime) return this.rowHeight;
+    const rows = this.choice.shown.length;
+    const from = Math.max(0, row - 2);
+    const to = Math.min(rows - 1, row + 2);
+    return to > from ? (this.y(to) - this.y(from)) / (to - from) : 24;
+  }
+}
+Scale.EDGE = 12;

@@ -1,0 +1,112 @@
+//! The ends of the ladder: who sends and who receives, by the addresses that lines have.
+
+use std::collections::{HashMap, HashSet};
+
+use rdmalab_trace::{Dissection, Line};
+
+use crate::texts::Distinct;
+
+/// Who sends to whom, and who has which Ethernet address.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    /// Addresses as lines have them, each once.
+    pub addresses: Distinct<String>,
+    /// Pairs of them.
+    pub pairs: Distinct<(u32, u32)>,
+    /// By Ethernet address, in words: some of the addresses behind it.
+    stations: HashMap<String, Vec<u32>>,
+    /// The Ethernet address that packets of an address came from first.
+    station_of: HashMap<u32, String>,
+    /// Addresses that send or receive RDMA.
+    talkers: HashSet<u32>,
+}
+
+/// Ethernet addresses that are looked behind at most, and addresses behind one: those of the hosts of a link, not of a flood.
+const MOST_STATIONS: usize = 65_536;
+const MOST_BEHIND: usize = 8;
+
+impl Ends {
+    /// The number of the pair of addresses of a line; `is_rdma` says that its packet is of RDMA.
+    pub(crate) fn pair(&mut self, line: &Line<'_, '_>, dissection: &Dissection<'_>, is_rdma: bool) -> u32 {
+        let text = line.addresses().to_string();
+        let (source, destination) = text.trim_start().split_once(" > ").unwrap_or(("?", "?"));
+        let pair = (self.addresses.number(source), self.addresses.number(destination));
+        if is_rdma {
+            self.talkers.extend([pair.0, pair.1]);
+        }
+        if let Some(header) = &dissection.ethernet
+            && !self.station_of.contains_key(&pair.0)
+            && self.station_of.len() < MOST_STATIONS
+        {
+            let station = header.source.to_string();
+            let behind = self.stations.entry(station.clone()).or_default();
+            if behind.len() < MOST_BEHIND {
+                behind.push(pair.0);
+            }
+            self.station_of.insert(pair.0, station);
+        }
+        self.pairs.number(&pair)
+    }
+
+    /// The line of the ladder for each address, and the names of the lines. Who does not talk RDMA stands with the only one
+    /// behind the same Ethernet address who does: ARP and neighbour discovery with the host that they are for. `None` is
+    /// everybody: groups and broadcasts.
+    pub(crate) fn lines(&self) -> (Vec<Option<u32>>, Vec<String>) {
+        let mut names = Vec::new();
+        let mut places: HashMap<u32, u32> = HashMap::new();
+        let mut of_address = Vec::with_capacity(self.addresses.all.len());
+        for (number, address) in (0..).zip(&self.addresses.all) {
+            let host = self.host(number, address);
+            let name = self.addresses.all.get(host as usize).unwrap_or(address);
+            if is_group(name) {
+                of_address.push(None);
+                continue;
+            }
+            let next = names.len() as u32;
+            let place = *places.entry(host).or_insert_with(|| {
+                names.push(name.clone());
+                next
+            });
+            of_address.push(Some(place));
+        }
+        (of_address, names)
+    }
+
+    fn host(&self, number: u32, address: &str) -> u32 {
+        if self.talkers.contains(&number) {
+            return number;
+        }
+        // An Ethernet address that only receives is no source of any packet.
+        let station = self.station_of.get(&number).map_or(address, String::as_str);
+        let behind = self.stations.get(station).into_iter().flatten();
+        let mut talkers = behind.filter(|other| self.talkers.contains(other));
+        match (talkers.next(), talkers.next()) {
+            (Some(only), None) => *only,
+            _ => number,
+        }
+    }
+}
+
+/// Whether an address is a group's: of Ethernet, IPv4 or IPv6.
+fn is_group(address: &str) -> bool {
+    if let Ok(ip) = address.parse::<std::net::IpAddr>() {
+        return ip.is_multicast() || ip == std::net::IpAddr::V4(std::net::Ipv4Addr::BROADCAST);
+    }
+    let first = address.split(':').next().filter(|_| address.len() == 17);
+    first.and_then(|first| u8::from_str_radix(first, 16).ok()).is_some_and(|first| first & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_known_by_their_addresses() {
+        for group in ["224.0.0.1", "255.255.255.255", "ff02::1", "ff:ff:ff:ff:ff:ff", "33:33:00:00:00:01"] {
+            assert!(is_group(group), "{group}");
+        }
+        for one in ["10.0.0.1", "fe80::1", "02:00:0a:00:00:01", "lid:0x0004", "?"] {
+            assert!(!is_group(one), "{one}");
+        }
+    }
+}

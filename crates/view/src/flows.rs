@@ -1,0 +1,125 @@
+//! The flows of a capture: one direction of a connection each, of RoCE as `rdmalab-lint` follows them, or of TCP.
+
+use std::collections::HashMap;
+
+use rdmalab_lint::{FlowReport, Report, Role};
+
+/// A flow.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    /// Its number in reports; none of TCP.
+    pub number: Option<u64>,
+    /// The addresses of who sends its requests, or its bytes, and of who takes them.
+    pub addresses: (u32, u32),
+    /// The queue pair that its requests go to, or the port.
+    pub to: Option<u32>,
+    /// The port that it comes from, of TCP.
+    pub from: Option<u32>,
+    pub is_tcp: bool,
+    /// The connection that it is of: the place of the first flow of it.
+    pub connection: u32,
+    /// Its row in the report.
+    pub row: Option<usize>,
+    pub packets: u64,
+}
+
+/// An address and a port of TCP there.
+type Port = (u32, u16);
+
+/// Flows as they come up.
+#[derive(Debug, Default)]
+pub(crate) struct Flows {
+    pub all: Vec<Flow>,
+    by_number: HashMap<u64, u32>,
+    by_ports: HashMap<(Port, Port), u32>,
+}
+
+impl Flows {
+    /// The flow that a packet was placed in.
+    pub(crate) fn placed(
+        &mut self,
+        number: u64,
+        role: Role,
+        (source, destination): (u32, u32),
+        queue_pair: Option<u32>,
+    ) -> u32 {
+        let is_answer = matches!(role, Role::Response);
+        let addresses = if is_answer { (destination, source) } else { (source, destination) };
+        let to = queue_pair.filter(|_| !is_answer);
+        let next = self.all.len() as u32;
+        let place = *self.by_number.entry(number).or_insert(next);
+        if place == next {
+            self.add(Flow {
+                number: Some(number),
+                addresses,
+                to,
+                from: None,
+                is_tcp: false,
+                connection: place,
+                row: None,
+                packets: 0,
+            });
+        }
+        self.count(place, to);
+        place
+    }
+
+    /// The flow of a segment of TCP.
+    pub(crate) fn of_segment(&mut self, addresses: (u32, u32), ports: [u16; 2]) -> u32 {
+        let (from, to) = ((addresses.0, ports[0]), (addresses.1, ports[1]));
+        let next = self.all.len() as u32;
+        let place = *self.by_ports.entry((from, to)).or_insert(next);
+        if place == next {
+            let connection = self.by_ports.get(&(to, from)).copied().unwrap_or(place);
+            self.add(Flow {
+                number: None,
+                addresses,
+                to: Some(ports[1].into()),
+                from: Some(ports[0].into()),
+                is_tcp: true,
+                connection,
+                row: None,
+                packets: 0,
+            });
+        }
+        self.count(place, None);
+        place
+    }
+
+    /// The place of a flow by its number in reports.
+    pub(crate) fn numbered(&self, number: u64) -> Option<u32> {
+        self.by_number.get(&number).copied()
+    }
+
+    /// Takes what only the end tells: which flows belong together, and their queue pairs.
+    pub(crate) fn finish(mut self, report: &Report) -> Vec<Flow> {
+        for (row, flow) in report.flows.iter().enumerate() {
+            let Some(place) = self.numbered(flow.number) else { continue };
+            let peer = flow.peer.and_then(|peer| self.numbered(peer));
+            if let Some(known) = self.all.get_mut(place as usize) {
+                known.take(row, flow, place, peer);
+            }
+        }
+        self.all
+    }
+
+    fn add(&mut self, flow: Flow) {
+        self.all.push(flow);
+    }
+
+    fn count(&mut self, place: u32, to: Option<u32>) {
+        if let Some(flow) = self.all.get_mut(place as usize) {
+            flow.packets += 1;
+            flow.to = flow.to.or(to);
+        }
+    }
+}
+
+impl Flow {
+    fn take(&mut self, row: usize, report: &FlowReport, place: u32, peer: Option<u32>) {
+        self.row = Some(row);
+        self.to = Some(report.queue_pair.value());
+        self.from = report.source_queue_pair.map(|pair| pair.value());
+        self.connection = peer.map_or(place, |peer| peer.min(place));
+    }
+}

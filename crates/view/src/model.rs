@@ -1,0 +1,148 @@
+//! A capture as drawing sees it.
+
+use rdmalab_lint::{Finding, Report, Role};
+
+use crate::ends::Ends;
+use crate::flows::Flow;
+use crate::frames::Frames;
+use crate::kind::{Kind, Marks};
+use crate::layout::Layouts;
+use crate::operations::Band;
+use crate::texts::{Distinct, Lines};
+
+/// A capture, read and judged, to be drawn.
+#[derive(Debug)]
+pub struct Capture {
+    pub(crate) packets: Vec<Packet>,
+    pub(crate) ends: Ends,
+    /// What each packet's line has behind the addresses.
+    pub(crate) lines: Lines,
+    /// The line of the ladder of each address; none is everybody.
+    pub(crate) places: Vec<Option<u32>>,
+    /// The names of the ladder's lines.
+    pub(crate) names: Vec<String>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) bands: Vec<Band>,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) layouts: Layouts,
+    /// Names of explanations that packets have.
+    pub(crate) explained: Distinct<Vec<&'static str>>,
+    pub(crate) frames: Frames,
+    pub(crate) report: Report,
+    /// Time of the first packet of the file, in nanoseconds.
+    pub(crate) first_time: Option<i128>,
+    /// Packets that the filter passed over.
+    pub(crate) passed_over: u64,
+}
+
+/// A packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    /// Its number in the file.
+    pub frame: u64,
+    /// Nanoseconds since the capture's first; none beyond what numbers of 53 bits say in seconds.
+    pub time: Option<i128>,
+    pub finer_than_microseconds: bool,
+    /// The number of its pair of addresses.
+    pub pair: u32,
+    pub kind: Kind,
+    pub role: Option<Role>,
+    pub marks: Marks,
+    /// Its flow, by place.
+    pub flow: Option<u32>,
+    pub queue_pair: Option<u32>,
+    /// PSN, or sequence number of TCP.
+    pub sequence: Option<u32>,
+    /// Its operation, by place.
+    pub band: Option<u32>,
+    pub layout: u32,
+    pub extras: u32,
+    /// What explains it, by number.
+    pub explained: u32,
+    /// Bytes in the capture.
+    pub captured: u32,
+    /// Bytes on the wire.
+    pub length: u32,
+}
+
+impl Capture {
+    /// How many packets it has, those that the filter passed over left out.
+    pub fn packets(&self) -> u64 {
+        self.packets.len() as u64
+    }
+
+    /// What judging it came to; of all of its packets, whatever the filter.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// How many bytes its packets have together, in the capture.
+    pub fn bytes(&self) -> u64 {
+        self.frames.bytes
+    }
+
+    /// The place of a packet by its number in the file.
+    pub(crate) fn place(&self, frame: u64) -> Option<usize> {
+        self.packets.binary_search_by_key(&frame, |packet| packet.frame).ok()
+    }
+
+    /// The ladder's lines of who sends and who receives a packet.
+    pub(crate) fn ends_of(&self, packet: &Packet) -> (Option<u32>, Option<u32>) {
+        let pair = self.ends.pairs.all.get(packet.pair as usize).copied();
+        let place = |address: u32| self.places.get(address as usize).copied().flatten();
+        pair.map_or((None, None), |(source, destination)| (place(source), place(destination)))
+    }
+
+    /// What a packet is, short: its line without the carrier and the verdict on a right checksum.
+    pub(crate) fn label(&self, place: usize) -> String {
+        label(self.lines.line(place))
+    }
+}
+
+/// Of what a line has behind the addresses, what tells packets of a ladder apart.
+pub(crate) fn label(what: &str) -> String {
+    let what = what.trim_start();
+    // A comment is told elsewhere.
+    let what = what.split_once(" # ").map_or(what, |(what, _)| what);
+    if let Some((_, units)) = what.split_once(" | ") {
+        return units.replace(" crc ok", "").replace(" crc absent", "").replace("RDMAP ", "");
+    }
+    let what = what.strip_prefix("RoCE ").unwrap_or(what);
+    let mut label = what.replace(" icrc ok", "").replace(" vcrc absent", "");
+    if let Some(at) = label.find(" qp=0x") {
+        let end = label[at + 1..].find(' ').map_or(label.len(), |length| at + 1 + length);
+        // Of a management datagram only what it says.
+        if label[end..].starts_with(" CM ") {
+            return label[end + 1..].to_owned();
+        }
+        label.replace_range(at..end, "");
+    }
+    label
+}
+
+#[cfg(test)]
+mod tests {
+    use super::label;
+
+    #[test]
+    fn labels_leave_out_what_all_packets_have() {
+        assert_eq!(
+            label(" RoCE SEND_ONLY psn=5 len=64 qp=0x000011 icrc ok # again"),
+            "SEND_ONLY psn=5 len=64"
+        );
+        assert_eq!(
+            label(" RoCE SEND_ONLY psn=5 qp=0x000011 icrc BAD expected 1"),
+            "SEND_ONLY psn=5 icrc BAD expected 1"
+        );
+        assert_eq!(
+            label(" TCP 1 > 2 PSH,ACK seq=1 | WRITE stag=0x1 len=5 crc ok | SEND crc absent"),
+            "WRITE stag=0x1 len=5 | SEND"
+        );
+        assert_eq!(label(" ARP who-has 10.0.0.2 tell 10.0.0.1"), "ARP who-has 10.0.0.2 tell 10.0.0.1");
+        assert_eq!(
+            label(" RoCE UD SEND_ONLY psn=0 qkey=0x1 len=256 qp=0x000001 CM RTU comm=0x1 icrc ok"),
+            "CM RTU comm=0x1"
+        );
+        assert_eq!(label(" qp=0x"), "qp=0x");
+    }
+}

@@ -1,0 +1,256 @@
+//! One pass over a capture.
+
+use std::io::Read;
+
+use rdmalab_lint::{Finding, Linter, Observer, Operation, Placed, Role};
+use rdmalab_trace::{
+    Dissection, Filter, FilterError, Line, Packing, ReadError, ReadFault, Reader, Record, Streams, Unpacked,
+};
+
+use crate::ends::Ends;
+use crate::error::ViewError;
+use crate::flows::Flows;
+use crate::frames::Frames;
+use crate::kind::{Kind, Marks, says_lost};
+use crate::layout::Layouts;
+use crate::model::{Capture, Packet};
+use crate::operations::{Band, Open, place_beside};
+use crate::segments::Segments;
+use crate::texts::{Distinct, Lines};
+
+/// Most packets that are drawn.
+pub const MOST_PACKETS: usize = 1_000_000;
+/// Most bytes that they may have together.
+pub const MOST_BYTES: u64 = 512 << 20;
+/// Seconds between packets beyond which a time is none to draw by.
+const FURTHEST: i128 = 1 << 52;
+
+/// What is read of a capture.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'f> {
+    /// Draw only the packets that fulfil this. All are judged.
+    pub filter: Option<&'f Filter>,
+    /// Keep the frames, for a page.
+    pub keeps_frames: bool,
+}
+
+/// Reads a capture, which may be packed with gzip or zstd, and judges it.
+///
+/// # Errors
+/// If it is damaged or cut, or cannot be read: with what came before. If it is too large, see [`MOST_PACKETS`] and [`MOST_BYTES`].
+/// If the filter compares a field with a value of another kind.
+pub fn read(input: impl Read, options: Options<'_>) -> Result<Capture, ViewError> {
+    let mut pass = Pass::default();
+    match pass.run(input, options) {
+        Ok(()) => Ok(pass.finish()),
+        Err(Stop::Read(error, packing)) => {
+            Err(ViewError::Read { error, packing, capture: Box::new(pass.finish()) })
+        }
+        Err(Stop::TooMany) => Err(ViewError::TooMany),
+        Err(Stop::TooLarge) => Err(ViewError::TooLarge { packets: pass.packets.len() as u64 - 1 }),
+        Err(Stop::Filter(error)) => Err(ViewError::Filter(error)),
+    }
+}
+
+enum Stop {
+    Read(ReadError, Option<Packing>),
+    Filter(FilterError),
+    TooMany,
+    TooLarge,
+}
+
+#[derive(Default)]
+struct Pass {
+    linter: Linter,
+    streams: Streams,
+    told: Told,
+    packets: Vec<Packet>,
+    ends: Ends,
+    lines: Lines,
+    flows: Flows,
+    segments: Segments,
+    layouts: Layouts,
+    explained: Distinct<Vec<&'static str>>,
+    frames: Frames,
+    open: Open,
+    bands: Vec<Band>,
+    findings: Vec<Finding>,
+    first_time: Option<i128>,
+    passed_over: u64,
+    line: String,
+}
+
+impl Pass {
+    fn run(&mut self, input: impl Read, options: Options<'_>) -> Result<(), Stop> {
+        let input = Unpacked::new(input).map_err(|error| {
+            Stop::Read(ReadError { offset: 0, packets_before: 0, fault: ReadFault::Io(error) }, None)
+        })?;
+        let packing = input.packing();
+        let unread = |error| Stop::Read(error, packing);
+        let mut reader = Reader::new(input).map_err(unread)?;
+        while let Some(record) = reader.next().map_err(unread)? {
+            self.first_time = self.first_time.or(record.time);
+            let dissection = self.streams.dissect(&record);
+            self.linter.dissected(&record, &dissection, &mut self.told);
+            let is_drawn = match options.filter {
+                Some(filter) => {
+                    filter.matches(&record, &dissection, self.first_time).map_err(Stop::Filter)?
+                }
+                None => true,
+            };
+            let placed = self.told.placed.take();
+            if is_drawn {
+                if self.packets.len() >= MOST_PACKETS {
+                    return Err(Stop::TooMany);
+                }
+                self.packet(&record, &dissection, placed, options.keeps_frames);
+                if self.frames.bytes > MOST_BYTES {
+                    return Err(Stop::TooLarge);
+                }
+            } else {
+                self.passed_over += 1;
+            }
+            self.take_told();
+        }
+        Ok(())
+    }
+
+    fn packet(
+        &mut self,
+        record: &Record<'_>,
+        dissection: &Dissection<'_>,
+        placed: Option<Placed>,
+        keeps_frames: bool,
+    ) {
+        let time = record.time.zip(self.first_time).and_then(|(time, first)| time.checked_sub(first));
+        let time = time.filter(|time| (-FURTHEST..FURTHEST).contains(&(time / 1_000_000_000)));
+        let line = Line::new(record, dissection, self.first_time);
+        let mut kind = Kind::of(dissection);
+        let pair = self.ends.pair(&line, dissection, kind != Kind::Other);
+        let addresses = self.ends.pairs.all.get(pair as usize).copied().unwrap_or_default();
+        let fields = self.layouts.packet(record, dissection, self.first_time, time.is_some());
+        let mut marks = Marks::of(dissection);
+        if { record.comments }.any(|comment| says_lost(&comment)) {
+            marks.add(Marks::LOST);
+        }
+        let (mut flow, mut role, mut sequence) = (None, placed.map(|placed| placed.role), fields.psn);
+        let place = self.packets.len() as u32;
+        if let Some(tcp) = &fields.tcp {
+            let number = self.flows.of_segment(addresses, tcp.ports);
+            let (its_role, its_marks) = self.segments.segment(number, tcp);
+            marks.add(its_marks);
+            (flow, role, sequence) = (Some(number), Some(its_role), Some(tcp.sequence));
+            if kind == Kind::Other {
+                kind = Kind::Segment;
+            }
+        } else if let Some(placed) = placed {
+            let number = self.flows.placed(placed.flow, placed.role, addresses, fields.queue_pair);
+            flow = Some(number);
+            if !matches!(placed.role, Role::Alone | Role::Unpaired) {
+                self.open.add(number, placed.psn.value(), place);
+            }
+        }
+        let told = rdmalab_explain::packet(dissection, role);
+        let explained: Vec<&'static str> = told.iter().map(|explanation| explanation.name).collect();
+        self.line.clear();
+        // A string takes everything.
+        let _ = std::fmt::write(&mut self.line, format_args!("{}", line.what()));
+        self.lines.push(&self.line);
+        if keeps_frames {
+            self.frames.push(record.data);
+        } else {
+            self.frames.bytes += record.data.len() as u64;
+        }
+        self.packets.push(Packet {
+            frame: record.frame,
+            time,
+            finer_than_microseconds: record.finer_than_microseconds,
+            pair,
+            kind,
+            role,
+            marks,
+            flow,
+            queue_pair: fields.queue_pair,
+            sequence,
+            band: None,
+            layout: fields.layout,
+            extras: fields.extras,
+            explained: self.explained.number(&explained),
+            // A record has at most a megabyte.
+            captured: record.data.len() as u32,
+            length: record.original_length,
+        });
+    }
+
+    /// What the linter told of earlier packets.
+    fn take_told(&mut self) {
+        for frame in std::mem::take(&mut self.told.lost) {
+            let place = self.packets.binary_search_by_key(&frame, |packet| packet.frame);
+            if let Some(packet) = place.ok().and_then(|place| self.packets.get_mut(place)) {
+                packet.marks.add(Marks::LOST);
+            }
+        }
+        for operation in std::mem::take(&mut self.told.operations) {
+            let Some(flow) = self.flows.numbered(operation.flow) else { continue };
+            self.open.complete(&mut self.packets, &mut self.bands, flow, &operation);
+        }
+        self.findings.append(&mut self.told.findings);
+    }
+
+    fn finish(mut self) -> Capture {
+        let linter = std::mem::take(&mut self.linter);
+        let report = linter.finish(&mut self.told);
+        self.take_told();
+        self.frames.close();
+        let flows = self.flows.finish(&report);
+        let (places, names) = self.ends.lines();
+        let end_of = |flow: u32| {
+            let source = flows.get(flow as usize)?.addresses.0;
+            places.get(source as usize).copied().flatten()
+        };
+        place_beside(&mut self.bands, end_of);
+        Capture {
+            packets: self.packets,
+            ends: self.ends,
+            lines: self.lines,
+            places,
+            names,
+            flows,
+            bands: self.bands,
+            findings: self.findings,
+            layouts: self.layouts,
+            explained: self.explained,
+            frames: self.frames,
+            report,
+            first_time: self.first_time,
+            passed_over: self.passed_over,
+        }
+    }
+}
+
+/// What the linter tells, until the packet that it is told at has its place.
+#[derive(Default)]
+struct Told {
+    placed: Option<Placed>,
+    lost: Vec<u64>,
+    operations: Vec<Operation>,
+    findings: Vec<Finding>,
+}
+
+impl Observer for Told {
+    fn packet(&mut self, placed: Placed) {
+        self.placed = Some(placed);
+    }
+
+    fn lost_behind(&mut self, _flow: u64, frame: u64) {
+        self.lost.push(frame);
+    }
+
+    fn operation(&mut self, operation: &Operation) {
+        self.operations.push(*operation);
+    }
+
+    fn finding(&mut self, finding: &Finding) {
+        self.findings.push(finding.clone());
+    }
+}

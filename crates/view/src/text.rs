@@ -1,0 +1,316 @@
+//! The ladder for a terminal: time downwards, a line for each packet, one ladder for each two ends that talk with each other.
+//!
+//! Beside the lines of the ends stand operations, from their first packet to what completed them; below a packet what was found
+//! about it.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use owo_colors::{OwoColorize, Style};
+use rdmalab_lint::Severity;
+
+use crate::kind::{Kind, Marks, role_words};
+use crate::model::{Capture, Packet};
+
+/// Columns for the frame number and the time.
+const FRAME: usize = 7;
+const TIME: usize = 13;
+/// Operations beside each other that are drawn on each side.
+const BESIDE: usize = 3;
+/// Columns beside the middle.
+const AROUND: usize = FRAME + 1 + TIME + 2 * (1 + BESIDE) + 2;
+/// The middle is not narrower than this.
+const NARROWEST: usize = 40;
+/// Nor wider, where nobody says how wide.
+const USUAL: usize = 92;
+
+/// The two ends of a ladder, and the packets between them by place.
+type Ladder = ((u32, u32), Vec<u32>);
+
+impl Capture {
+    /// Prints the ladder, with colours, for a terminal of so many columns.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn ladder(&self, out: &mut impl Write, columns: Option<u16>) -> io::Result<()> {
+        let middle = columns.map_or(USUAL, |all| usize::from(all).saturating_sub(AROUND).max(NARROWEST));
+        let found = self.found();
+        let ladders = self.ladders();
+        for (number, ((left, right), packets)) in ladders.iter().enumerate() {
+            if number > 0 {
+                writeln!(out)?;
+            }
+            let mut drawing = Drawing {
+                capture: self,
+                out: &mut *out,
+                middle,
+                left: *left,
+                right: *right,
+                open: [[None; BESIDE]; 2],
+            };
+            drawing.head()?;
+            for place in packets {
+                drawing.packet(*place)?;
+                for finding in found.get(place).into_iter().flatten() {
+                    drawing.finding(*finding)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Findings by the packet that they were noticed at, by place.
+    pub(crate) fn found(&self) -> BTreeMap<u32, Vec<usize>> {
+        let mut found: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (number, finding) in self.findings.iter().enumerate() {
+            if let Some(place) = finding.frames.iter().find_map(|frame| self.place(*frame)) {
+                found.entry(place as u32).or_default().push(number);
+            }
+        }
+        found
+    }
+
+    /// Packets by the two ends they go between, in the order in which these first talked. What is for everybody stands with
+    /// what its sender says to the one it says most to.
+    fn ladders(&self) -> Vec<Ladder> {
+        let mut of_pair: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
+        let mut alone: Vec<(u32, u32)> = Vec::new();
+        for (place, packet) in (0..).zip(&self.packets) {
+            match self.ends_of(packet) {
+                (Some(a), Some(b)) => of_pair.entry((a.min(b), a.max(b))).or_default().push(place),
+                (Some(a), None) | (None, Some(a)) => alone.push((a, place)),
+                (None, None) => {}
+            }
+        }
+        for (end, place) in alone {
+            let with = of_pair.iter().filter(|((a, b), _)| *a == end || *b == end);
+            let key = with.max_by_key(|(_, packets)| packets.len()).map_or((end, end), |(key, _)| *key);
+            of_pair.entry(key).or_default().push(place);
+        }
+        let mut ladders: Vec<Ladder> = of_pair.into_iter().collect();
+        for (_, packets) in &mut ladders {
+            packets.sort_unstable();
+        }
+        ladders.sort_by_key(|(_, packets)| packets.first().copied());
+        ladders
+    }
+}
+
+struct Drawing<'c, W> {
+    capture: &'c Capture,
+    out: W,
+    middle: usize,
+    left: u32,
+    right: u32,
+    /// Operations under way on each side.
+    open: [[Option<u32>; BESIDE]; 2],
+}
+
+impl<W: Write> Drawing<'_, W> {
+    fn head(&mut self) -> io::Result<()> {
+        let name = |end: u32| self.capture.names.get(end as usize).map_or("", String::as_str);
+        let (left, right) = (name(self.left), name(self.right));
+        let right = if self.left == self.right { "" } else { right };
+        let gap = (self.middle + 2).saturating_sub(left.chars().count() + right.chars().count());
+        writeln!(
+            self.out,
+            "{} {} {:BESIDE$} {}{:gap$}{}",
+            format_args!("{:>FRAME$}", "frame").dimmed(),
+            format_args!("{:>TIME$}", "seconds").dimmed(),
+            "",
+            left.bold(),
+            "",
+            right.bold()
+        )
+    }
+
+    fn packet(&mut self, place: u32) -> io::Result<()> {
+        let Some(packet) = self.capture.packets.get(place as usize) else { return Ok(()) };
+        let goes_right = self.goes_right(packet);
+        let is_lost = packet.marks.has(Marks::LOST);
+        let mut label = self.capture.label(place as usize);
+        if let Some(words) = role_words(packet.role, packet.kind) {
+            label = format!("{label} ({words})");
+        }
+        if packet.marks.has(Marks::CONGESTED) {
+            label += " (congestion mark)";
+        }
+        let end = if is_lost { "✗ lost" } else { "►" };
+        let room = self.middle.saturating_sub(6 + end.chars().count());
+        let label = elided(&label, room);
+        let drawn = label.chars().count() + 6 + end.chars().count();
+        let fill = self.middle.saturating_sub(drawn);
+        let (line, blank) = if is_lost { (0, fill) } else { (fill, 0) };
+        let text = if goes_right {
+            format!("── {label} ──{}{end}{}", "─".repeat(line), " ".repeat(blank))
+        } else {
+            let end = if is_lost { "lost ✗" } else { "◄" };
+            format!("{}{end}{}── {label} ──", " ".repeat(blank), "─".repeat(line))
+        };
+        let [left, right] = self.bands(place, packet);
+        let style = style(packet);
+        let frame = format!("{:>FRAME$}", packet.frame);
+        let time = format!("{:>TIME$}", seconds(packet));
+        writeln!(
+            self.out,
+            "{} {} {left} {}{}{} {right}",
+            frame.dimmed(),
+            time.dimmed(),
+            "│".dimmed(),
+            text.style(style),
+            "│".dimmed()
+        )
+    }
+
+    fn finding(&mut self, number: usize) -> io::Result<()> {
+        let Some(finding) = self.capture.findings.get(number) else { return Ok(()) };
+        let rule = finding.rule.rule();
+        let (sign, style) = match rule.severity {
+            Severity::Violation => ("▲", Style::new().red().bold()),
+            Severity::Suspicious => ("◆", Style::new().yellow().bold()),
+            Severity::Note => ("●", Style::new().blue()),
+        };
+        let [left, right] = [0, 1].map(|side| self.through(side));
+        let text = format!(" {sign} {}: {}: {}", rule.severity, rule.name, finding.what);
+        let mut lines = wrapped(&text, self.middle).into_iter();
+        lines.try_for_each(|line| {
+            let gap = self.middle.saturating_sub(line.chars().count());
+            writeln!(
+                self.out,
+                "{:FRAME$} {:TIME$} {left} {}{}{:gap$}{} {right}",
+                "",
+                "",
+                "│".dimmed(),
+                line.style(style),
+                "",
+                "│".dimmed()
+            )
+        })
+    }
+
+    fn goes_right(&self, packet: &Packet) -> bool {
+        match self.capture.ends_of(packet) {
+            (Some(source), _) => source == self.left,
+            (None, destination) => destination != Some(self.left),
+        }
+    }
+
+    /// What stands beside the two lines at a packet: operations that begin, go on and end.
+    fn bands(&mut self, place: u32, packet: &Packet) -> [String; 2] {
+        let band = packet.band.and_then(|number| Some((number, self.capture.bands.get(number as usize)?)));
+        let mut at_side = None;
+        if let Some((number, band)) = band {
+            let source = self.capture.flows.get(band.flow as usize).map(|flow| flow.addresses.0);
+            let end = source.and_then(|address| self.capture.places.get(address as usize).copied().flatten());
+            let side = usize::from(end != Some(self.left));
+            if band.packets.0 == place
+                && let Some(free) =
+                    self.open.get_mut(side).and_then(|open| open.get_mut(usize::from(band.beside)))
+            {
+                *free = Some(number);
+            }
+            at_side = Some((side, usize::from(band.beside), band.packets));
+        }
+        let signs = [0, 1].map(|side| {
+            let mut text = self.through(side);
+            if let Some((at, beside, (begun, done))) = at_side
+                && at == side
+                && beside < BESIDE
+            {
+                let sign = match (begun == place, done == place) {
+                    (true, true) => '╶',
+                    (true, false) => '┌',
+                    (false, true) => '└',
+                    (false, false) => '├',
+                };
+                text = text
+                    .chars()
+                    .enumerate()
+                    .map(|(column, c)| if column == beside { sign } else { c })
+                    .collect();
+            }
+            text
+        });
+        // Those that end here or have ended.
+        let capture = self.capture;
+        for open in self.open.iter_mut().flatten() {
+            let is_done = open
+                .and_then(|number| capture.bands.get(number as usize))
+                .is_none_or(|band| band.packets.1 <= place);
+            if is_done {
+                *open = None;
+            }
+        }
+        signs
+    }
+
+    fn through(&self, side: usize) -> String {
+        let open = self.open.get(side).into_iter().flatten();
+        open.map(|open| if open.is_some() { '│' } else { ' ' }).collect()
+    }
+}
+
+fn style(packet: &Packet) -> Style {
+    let style = match packet.kind {
+        _ if packet.marks.has(Marks::LOST) || packet.marks.has(Marks::BROKEN) => Style::new().red(),
+        Kind::Nak | Kind::NotReady | Kind::Terminate => Style::new().red().bold(),
+        Kind::ReadResponse | Kind::AtomicResponse => Style::new().green(),
+        Kind::Acknowledge | Kind::Segment | Kind::Other => Style::new(),
+        Kind::Management | Kind::Congestion => Style::new().yellow(),
+        Kind::ReadRequest | Kind::Atomic => Style::new().magenta(),
+        Kind::Send | Kind::Write | Kind::Datagram => Style::new().cyan(),
+    };
+    if matches!(packet.role, Some(rdmalab_lint::Role::Repetition { .. })) { style.bold() } else { style }
+}
+
+/// Seconds since the first packet, as lines have them.
+pub(crate) fn seconds(packet: &Packet) -> String {
+    let Some(time) = packet.time else { return "-".to_owned() };
+    let sign = if time < 0 { "-" } else { "" };
+    let size = time.unsigned_abs();
+    let (whole, rest) = (size / 1_000_000_000, size % 1_000_000_000);
+    if packet.finer_than_microseconds {
+        format!("{sign}{whole}.{rest:09}")
+    } else {
+        format!("{sign}{whole}.{:06}", rest / 1_000)
+    }
+}
+
+/// Text of at most so many characters.
+pub(crate) fn elided(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// Text in lines of at most so many characters, further ones a little in.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let indent = "   ";
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + length <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) => lines.push(elided(&format!("{indent}{word}"), width)),
+            None => lines.push(elided(word, width)),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_wrapped_between_words_and_words_that_are_too_long_are_cut() {
+        assert_eq!(wrapped("one two three", 8), ["one two", "   three"]);
+        assert_eq!(wrapped("abcdefghij", 5), ["abcd…"]);
+        assert_eq!(elided("äöü", 3), "äöü");
+        assert_eq!(elided("äöü", 2), "ä…");
+    }
+}

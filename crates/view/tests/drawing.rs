@@ -1,0 +1,167 @@
+//! Captures drawn for the terminal and as pictures, and pages as far as no browser is needed to judge them.
+
+mod support;
+
+use rdmalab_view::PictureError;
+use support::{HOSTILE, capture, captures, drawn, hostile, page};
+
+/// The ladder without colours.
+fn ladder(bytes: &[u8]) -> String {
+    let mut out = Vec::new();
+    drawn(bytes).unwrap().ladder(&mut out, Some(140)).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let mut plain = String::new();
+    let mut rest = text.as_str();
+    while let Some((before, behind)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        rest = behind.split_once('m').map_or("", |(_, behind)| behind);
+    }
+    plain + rest
+}
+
+#[test]
+fn every_packet_of_every_capture_has_a_line_of_the_ladder() {
+    for path in captures() {
+        let bytes = std::fs::read(&path).unwrap();
+        let packets = drawn(&bytes).unwrap().packets();
+        let text = ladder(&bytes);
+        let numbered = text.lines().filter_map(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        let mut numbers: Vec<u64> = numbered.collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=packets).collect::<Vec<_>>(), "{}", path.display());
+    }
+}
+
+#[test]
+fn the_ladder_shows_what_is_lost_and_what_comes_again() {
+    let text = ladder(&std::fs::read(capture("write_drop_after.pcap")).unwrap());
+    assert!(text.lines().any(|line| line.contains("✗ lost")), "{text}");
+    assert!(text.lines().any(|line| line.contains("(again: timeout)")), "{text}");
+    let text = ladder(&std::fs::read(capture("rnr.pcap")).unwrap());
+    assert_eq!(text.matches(" rnr=12 ").count(), 91, "as many RNR NAKs as a careful reading finds");
+    assert!(text.lines().any(|line| line.contains("(again: RNR)")), "{text}");
+}
+
+#[test]
+fn operations_stand_beside_the_end_that_asked_for_them() {
+    let text = ladder(&std::fs::read(capture("rping.pcap")).unwrap());
+    let line = |start: &str| text.lines().find(|line| line.trim_start().starts_with(start)).unwrap();
+    // 10.9.0.2 sends, 10.9.0.1 reads what it was told of.
+    assert!(line("4 ").contains("┌   │── SEND_ONLY"), "{text}");
+    assert!(line("5 ").contains("└   │◄"), "{text}");
+    assert!(line("6 ").contains("READ_REQUEST") && line("6 ").trim_end().ends_with("│ ┌"), "{text}");
+}
+
+#[test]
+fn findings_stand_below_the_packet_at_which_they_were_noticed() {
+    let text = ladder(&std::fs::read(capture("rxe/wrong_answers.pcap")).unwrap());
+    assert!(text.lines().any(|line| line.contains("▲ violation: ")), "{text}");
+}
+
+#[test]
+fn pictures_are_of_one_connection_and_well_formed() {
+    for name in ["rping.pcap", "rxe/wrong_answers.pcap", "siw_rping.pcap", "send_timeouts.pcap"] {
+        let mut out = Vec::new();
+        drawn(&std::fs::read(capture(name)).unwrap()).unwrap().picture(&mut out, None).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.starts_with("<svg ") && text.ends_with("</svg>\n"), "{name}");
+        assert!(text.contains("marker") || text.matches("<path").count() > 10, "{name}");
+        for element in ["text", "title", "style"] {
+            let begun =
+                text.matches(&format!("<{element}>")).count() + text.matches(&format!("<{element} ")).count();
+            assert_eq!(begun, text.matches(&format!("</{element}>")).count(), "{name}: {element}");
+        }
+    }
+}
+
+#[test]
+fn a_picture_that_would_be_too_long_or_of_nothing_says_so() {
+    let read = |name: &str| drawn(&std::fs::read(capture(name)).unwrap()).unwrap();
+    let error = read("read_bw_loss.pcap").picture(&mut Vec::new(), None).unwrap_err();
+    assert!(matches!(error, PictureError::TooMany { packets } if packets > 2_000), "{error}");
+    let error = read("rping.pcap").picture(&mut Vec::new(), Some(77)).unwrap_err();
+    assert!(error.to_string().starts_with("there is no such flow; there are 1 "), "{error}");
+}
+
+#[test]
+fn what_a_capture_says_is_markup_nowhere() {
+    let bytes = hostile();
+    let page = String::from_utf8(page(&bytes, HOSTILE)).unwrap();
+    assert!(!page.contains("taken"), "nothing of it stands in the page but packed");
+    assert_eq!(page.matches("<script>").count(), 1);
+    let mut out = Vec::new();
+    drawn(&bytes).unwrap().picture(&mut out, None).unwrap();
+    let picture = String::from_utf8(out).unwrap();
+    assert!(!picture.contains("<script") && !picture.contains("<img"));
+    assert!(!ladder(&bytes).contains('\u{1b}'));
+}
+
+/// The page's script sets text and makes elements by name: nothing in it takes markup.
+#[test]
+fn the_script_of_the_page_takes_no_markup_and_loads_nothing() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
+    let mut scripts = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "js") {
+            continue;
+        }
+        scripts += 1;
+        let text = std::fs::read_to_string(&path).unwrap();
+        for forbidden in [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "Function(",
+            "fetch(",
+            "import(",
+            "http:",
+            "https:",
+            "</script",
+        ] {
+            assert!(!text.contains(forbidden), "{}: {forbidden}", path.display());
+        }
+    }
+    assert_eq!(scripts, 9);
+}
+
+/// A page is at most three times as large as its capture, its own script and styles aside.
+#[test]
+fn pages_are_not_much_larger_than_captures() {
+    let own = page(&std::fs::read(capture("rxe/receive_too_small.pcap")).unwrap(), "own").len();
+    assert!(own < 150_000, "the page itself has {own} bytes");
+    for path in captures() {
+        let bytes = std::fs::read(&path).unwrap();
+        if bytes.len() < 50_000 {
+            continue;
+        }
+        let size = page(&bytes, "page").len();
+        assert!(size < own + 2 * bytes.len(), "{}: {size} of {}", path.display(), bytes.len());
+    }
+}
+
+#[test]
+fn captures_of_the_fuzz_corpus_are_drawn_or_refused() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/capture");
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        files += 1;
+        for end in [bytes.len(), bytes.len() * 2 / 3, bytes.len() / 3] {
+            let drawn = match drawn(&bytes[..end]) {
+                Ok(capture) => capture,
+                Err(rdmalab_view::ViewError::Read { capture, .. }) => *capture,
+                Err(error) => panic!("{error}"),
+            };
+            drawn.ladder(&mut Vec::new(), None).unwrap();
+            drawn.page(&mut Vec::new(), "fuzz", Some("cut")).unwrap();
+            match drawn.picture(&mut Vec::new(), None) {
+                Ok(()) | Err(PictureError::NoFlow { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+    assert!(files >= 30, "only {files} files");
+}

@@ -80,7 +80,9 @@ impl Reason {
     pub const fn rules(self) -> &'static [RuleId] {
         use RuleId::*;
         match self {
-            Reason::AnswersUnknown => &[RestartPoint, RnrWait, RetryLimit, Outstanding, Credits],
+            Reason::AnswersUnknown => {
+                &[RestartPoint, RnrWait, RnrRetry, RetryLimit, Outstanding, Credits, AckRequest]
+            }
             Reason::RequestsUnknown => &[
                 AckUnsent,
                 AckUnseen,
@@ -99,7 +101,7 @@ impl Reason {
                 RdmapUnasked,
                 TerminateHeader,
             ],
-            Reason::AgreementUnknown => &[Outstanding, CmPsn],
+            Reason::AgreementUnknown => &[Outstanding, CmPsn, RnrRetry, CreditsShared],
             Reason::BegunBefore => &[CmPsn, OpcodeOrder, MessageLength, DdpMsn, DdpOffset],
             Reason::LostAhead => &[
                 RestartPoint,
@@ -119,7 +121,7 @@ impl Reason {
             Reason::Cut => {
                 &[Icrc, Vcrc, UdpChecksum, PadCount, PadZero, RepeatPayload, MpaCrc, MpaPad, MpaMarker]
             }
-            Reason::NoTimes => &[RnrWait],
+            Reason::NoTimes => &[RnrWait, AckRequest, CmRetries, CmWait],
             Reason::NoIdentification => &[NakOnce],
             Reason::PathMtuUnknown => &[PathMtu, ReadOrder, ReadLength],
             Reason::CountLost => &[Msn, Credits],

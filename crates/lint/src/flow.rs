@@ -9,6 +9,7 @@
 //!   what the responder has answered for (the walk over messages in PSN order has come so far), what was sent;
 //! * what the responder said last.
 
+pub(crate) mod effect;
 pub(crate) mod mtu;
 pub(crate) mod times;
 pub(crate) mod window;
@@ -20,6 +21,7 @@ use crate::observer::{Cause, Observer};
 use crate::packet::{FlowKey, OperationKind};
 use crate::report::Stats;
 use crate::rules::RuleId;
+use effect::Effect;
 use mtu::Sizes;
 use window::Window;
 
@@ -32,6 +34,8 @@ pub(crate) struct Out<'o> {
     pub flow: u64,
     pub findings: &'o mut Findings,
     pub observer: &'o mut dyn Observer,
+    /// The time of the packet at hand, in nanoseconds.
+    pub now: i64,
 }
 
 impl Out<'_> {
@@ -51,6 +55,10 @@ pub(crate) struct Agreed {
     /// READs and atomics at once.
     pub depth: u8,
     pub retry_count: Option<u8>,
+    /// How often what the receiver is not ready for is sent again; 7 is without end.
+    pub rnr_retry_count: u8,
+    /// The receives of who answers come from a shared queue.
+    pub shared_receives: bool,
     pub frames: [u64; 2],
 }
 
@@ -106,6 +114,9 @@ pub(crate) struct Flow {
     pub marked: Option<u64>,
     /// A notification without a mark has been told of.
     pub unprovoked_told: bool,
+    /// When the last notification came.
+    pub notified: Option<i64>,
+    pub effect: Effect,
 }
 
 /// Where the requester is.
@@ -139,6 +150,10 @@ pub(crate) struct Requests {
     /// Timeouts one behind the other, at which PSN, without any answer between.
     pub timeouts: (Psn, u32),
     pub limit_told: bool,
+    /// How often the receiver was not ready for one PSN, one time behind the other.
+    pub rnr_returns: (Psn, u32),
+    /// The last request that asks for an acknowledgement: its last PSN, frame and time.
+    pub asked: Option<(Psn, u64, i64)>,
     pub identifications_vary: bool,
     pub last_ip_id: u16,
     pub last_time: i64,
@@ -189,6 +204,8 @@ impl Flow {
             answers: Answers::default(),
             marked: None,
             unprovoked_told: false,
+            notified: None,
+            effect: Effect::default(),
         }
     }
 
@@ -228,10 +245,21 @@ impl Requests {
             restart: None,
             timeouts: (psn, 0),
             limit_told: false,
+            rnr_returns: (psn, 0),
+            asked: None,
             identifications_vary: false,
             last_ip_id: ip_id,
             last_time: 0,
         }
+    }
+
+    /// What was settled was so in another conversation; this one begins here. What was sent since is kept.
+    pub fn begin_at(&mut self, psn: Psn) {
+        (self.first, self.walked, self.completed) = (psn, psn, psn);
+        self.places = [psn; PLACES];
+        (self.message, self.completing, self.before) = (None, None, None);
+        (self.ends_walked, self.missing) = (0, 0);
+        (self.suspect, self.restart) = (None, None);
     }
 
     /// `completed` was here, too.

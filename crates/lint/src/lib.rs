@@ -4,14 +4,15 @@
 //!
 //! * Every packet alone: checksums, lengths, pads, reserved bits, syndromes.
 //! * Reliable connections (RC, and XRC as one connection between initiator and target): opcode order, message lengths,
-//!   PSNs, repetitions and their causes, answers, MSNs, credits; the messages of connection management, and whether the queue
-//!   pairs keep to what they agreed on; the form of congestion notifications.
+//!   PSNs, repetitions and their causes, answers, MSNs, credits; whether the queue pairs keep to what was agreed on.
+//! * Connection management: IDs, repetitions with their number and waiting times, rejections, MRA, the search for services.
+//! * Congestion: the form of notifications and of PAUSE and PFC frames, the time between notifications, what was sent before and
+//!   behind them.
 //! * Unreliable connections: opcode order and message lengths.
 //! * iWARP: the start-up of MPA and who may send first, FPDUs with their markers and CRCs, the numbers and pieces of messages, READs and
 //!   atomics with their answers, Terminate messages; what TCP sent again, and why.
 //!
-//! **Not judged yet: reliable datagrams; of connection management MRA, REJ, LAP, APR and SIDR, and waiting times; the solicited event bit; whether
-//! AckReq is answered; spacing and effect of congestion notifications; PAUSE and PFC, which are counted only.**
+//! **Not judged yet: reliable datagrams; what LAP and APR agree on; whether links stood still for as long as PAUSE and PFC say.**
 //!
 //! # Design
 //!

@@ -37,6 +37,8 @@ pub struct Linter {
     findings: Findings,
     reasons: Reasons,
     totals: Totals,
+    /// The time of the last packet, in nanoseconds.
+    now: i64,
 }
 
 impl Default for Linter {
@@ -56,6 +58,7 @@ impl Linter {
             findings: Findings::new(),
             reasons: Reasons::default(),
             totals: Totals::default(),
+            now: 0,
         }
     }
 
@@ -73,9 +76,11 @@ impl Linter {
         observer: &mut dyn Observer,
     ) {
         self.totals.packets += 1;
+        self.now = record.time.and_then(|time| i64::try_from(time).ok()).unwrap_or(self.now);
         let before = self.findings.kept.len();
         lengths::malformed(record, dissection, &mut self.findings);
         self.totals.fpdus += dissection.iwarp.len() as u64;
+        congestion::pause(record, dissection, &mut self.findings);
         match dissection.pause() {
             Some(Pause::Link { .. }) => self.totals.pauses += 1,
             Some(Pause::Priorities(_)) => self.totals.priority_pauses += 1,
@@ -128,8 +133,9 @@ impl Linter {
         flow.udp_source = seen.udp_source.or(flow.udp_source);
         flow.transport = seen.row.transport;
         let before = flow.window.len();
-        let mut out = Out { flow: flow.number, findings: &mut self.findings, observer };
+        let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
         flow.partition(seen, &mut out);
+        flow.effect.packet(seen.time, seen.payload_length as u64);
         if seen.ecn == Some(Ecn::Ce) {
             flow.marked = Some(seen.frame);
             flow.stats.marked += 1;
@@ -148,7 +154,7 @@ impl Linter {
                     flow.is_fresh = true;
                     number = flow.number;
                     let before = flow.window.len();
-                    let mut out = Out { flow: number, findings: &mut self.findings, observer };
+                    let mut out = Out { flow: number, findings: &mut self.findings, observer, now: self.now };
                     flow.answer(seen, &mut out);
                     let now = flow.window.len();
                     self.table.requests = (self.table.requests + now).saturating_sub(before);
@@ -188,7 +194,7 @@ impl Linter {
     fn make_room(&mut self, observer: &mut dyn Observer) {
         while self.table.is_full() {
             let Some(mut flow) = self.table.take_oldest() else { return };
-            let mut out = Out { flow: flow.number, findings: &mut self.findings, observer };
+            let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
             flow.finish(&mut out);
         }
     }
@@ -199,7 +205,7 @@ impl Linter {
         let Some(place) = self.table.find(&seen.key) else { return };
         let Some(notified) = self.table.get_mut(place).and_then(|flow| flow.peer) else { return };
         let Some(flow) = self.table.get_mut(notified) else { return };
-        let mut out = Out { flow: flow.number, findings: &mut self.findings, observer };
+        let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
         flow.notified(seen, &mut out);
         observer.packet(Placed { frame: seen.frame, flow: flow.number, role: Role::Alone, psn: Psn::new(0) });
     }
@@ -216,17 +222,22 @@ impl Linter {
         for (side, key) in keys.iter().enumerate() {
             let place = self.flow(key, TransportKind::Rc, observer);
             let Some(flow) = self.table.get_mut(place) else { return };
-            let mut out = Out { flow: flow.number, findings: &mut self.findings, observer };
+            let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
             flow.finish(&mut out);
             let kept = flow.window.len();
             flow.begin_again();
             let agreed = |pair: [Psn; 2]| if side == 0 { pair[0] } else { pair[1] };
             let [first, second] = agreement.depths;
             let [first_retries, second_retries] = agreement.retry_counts;
+            let [first_rnr_retries, second_rnr_retries] = agreement.rnr_retry_counts;
+            let [first_shares, second_shares] = agreement.shared_receives;
             flow.agreed = Some(Agreed {
                 first_psn: agreed(agreement.first_psns),
                 depth: if side == 0 { first } else { second },
                 retry_count: if side == 0 { first_retries } else { second_retries },
+                rnr_retry_count: if side == 0 { first_rnr_retries } else { second_rnr_retries },
+                // Those of the one who answers.
+                shared_receives: if side == 0 { second_shares } else { first_shares },
                 frames: agreement.frames,
             });
             flow.partition = Some((agreement.partition_key, agreement.frames[0]));
@@ -257,7 +268,7 @@ impl Linter {
         let mut all = self.table.take_all();
         let paired: Vec<Option<u64>> = Self::peers(&all);
         for (flow, peer) in all.iter_mut().zip(paired) {
-            let mut out = Out { flow: flow.number, findings: &mut self.findings, observer };
+            let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
             flow.finish(&mut out);
             let is_alive = flow.stats.requests > 0 || flow.stats.responses > 0;
             if is_alive || flow.stats.notifications > 0 || flow.stats.marked > 0 {

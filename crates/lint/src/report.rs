@@ -55,6 +55,10 @@ pub struct Stats {
     pub marked: u64,
     /// Notifications to the requester.
     pub notifications: u64,
+    /// From one notification to the next.
+    pub notification_spacing: Times,
+    /// Bytes that were sent in the 100 µs before notifications and in those behind them.
+    pub notification_effect: Option<(u64, u64)>,
     /// Conversations before this one with the same numbers.
     pub conversations: u64,
     /// From the packet behind a missing one to the NAK.
@@ -170,6 +174,9 @@ impl FlowReport {
         if !is_answered {
             reasons.remove(Reason::AgreementUnknown);
         }
+        let mut stats = flow.stats.clone();
+        stats.notification_effect =
+            (stats.notifications > 0).then_some((flow.effect.before, flow.effect.behind));
         FlowReport {
             number: flow.number,
             source: flow.key.source,
@@ -179,7 +186,7 @@ impl FlowReport {
             peer,
             source_queue_pair: flow.peer_key.filter(|_| peer.is_some()).map(|key| key.queue_pair),
             path_mtu: flow.sizes.known(),
-            stats: flow.stats.clone(),
+            stats,
             reasons,
         }
     }

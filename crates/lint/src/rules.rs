@@ -215,6 +215,12 @@ Syndrome "reserved-syndrome" Headers Violation
     "the acknowledgement",
     "The syndrome says: acknowledged, not ready, or refused and why. A reserved value says nothing; requesters differ in what they \
      make of it, and some break the connection.";
+SolicitedEvent "solicited-event" Headers Violation
+    "Only the last packet of a SEND, or of a WRITE with immediate data, asks for a solicited event.",
+    "InfiniBand: base transport header, solicited event",
+    "the base header",
+    "The bit wakes a receiver that waits for solicited completions only. A packet that completes no receive has nobody to wake, so it \
+     is zero there; the specification says so of FLUSH and of all but the last packet.";
 OpcodeOrder "opcode-order" Order Violation
     "A message is FIRST, MIDDLE …, LAST of one operation, or ONLY.",
     "InfiniBand: opcode sequence of requests",
@@ -269,6 +275,18 @@ RnrWait "rnr-wait" Requester Suspicious
     "both directions and times; that the requester heard the NAK cannot be seen",
     "A receiver that is not ready says how long the sender is to wait at least. One that comes back sooner finds the receiver no \
      readier, and spends its retries.";
+RnrRetry "rnr-retry" Requester Violation
+    "What a receiver is not ready for is sent again as often as agreed at most.",
+    "InfiniBand: RNR retry counter; communication management, RNR retry count",
+    "REQ and REP of the connection; both directions",
+    "REQ and REP each say how often the receiver of that message may come again when it is told that there is no receive; 7 is without \
+     end. Beyond that the connection is given up with an error (RNR retry counter exceeded).";
+AckRequest "ack-request" Requester Note
+    "A request that asks for an acknowledgement gets one.",
+    "InfiniBand: base transport header, acknowledge request",
+    "both directions, and five seconds more; the answer may have been lost in front of the place of capture",
+    "By the bit AckReq a requester asks to be told how far the responder is: on the last packet of a message, and in between so that its \
+     window moves on. One that nobody answers means that the responder is gone, the path is broken, or the requester has given up.";
 RetryLimit "retry-limit" Requester Violation
     "A packet that nobody answers is sent again seven times at most, or as often as agreed.",
     "InfiniBand: retry counter",
@@ -287,6 +305,12 @@ Credits "credits" Requester Violation
     "the credits of acknowledgements, and how messages are numbered",
     "Acknowledgements may say how many receives are posted. Beyond those, a requester sends the first packet of one message as a \
      question and waits for the answer; otherwise all its messages meet a receiver that is not ready.";
+CreditsShared "credits-shared" Responder Violation
+    "A queue pair with a shared receive queue hands out no credits.",
+    "InfiniBand: end-to-end flow control, shared receive queues",
+    "REQ and REP of the connection",
+    "Receives of a shared queue belong to nobody in particular, so none can be promised to one sender. The syndrome says invalid credits \
+     in their place.";
 AckUnsent "ack-unsent" Responder Suspicious
     "Nothing is acknowledged that was not sent yet.",
     "InfiniBand: valid responses (ghost acknowledgements)",
@@ -373,6 +397,12 @@ CnpUnprovoked "cnp-unprovoked" Congestion Note
     "the other direction; marks that a switch behind the place of capture set cannot be seen",
     "A receiver that gets marked packets tells the sender. If no marked packet came by here, the marking switch lies between this \
      place and the receiver, or the receiver notifies without a cause.";
+PauseForm "pause-form" Congestion Violation
+    "PAUSE and PFC frames go to their group address, with reserved bits zero.",
+    "IEEE 802.3 Annex 31B; IEEE 802.1Qbb",
+    "the frame",
+    "A PAUSE frame stops the whole link, a PFC frame some priorities of it, for a time in quanta of 512 bits. They are for the neighbour on \
+     the link alone, which is why their address, 01:80:c2:00:00:01, is never forwarded.";
 CmForm "cm-form" Cm Violation
     "Messages of connection management have the versions and the queue key of their class.",
     "InfiniBand: management datagrams, general services interface",
@@ -389,6 +419,28 @@ CmAnswer "cm-answer" Cm Violation
     "InfiniBand: communication management, communication IDs",
     "the message that it answers",
     "Each side finds its connection by the communication ID that it chose itself. An answer with another ID is for nobody.";
+CmRejected "cm-rejected" Cm Suspicious
+    "A connection that was rejected goes no further.",
+    "InfiniBand: communication management, REJ",
+    "the REJ, and what comes at least two packets later; one that was long under way looks the same",
+    "A REJ ends what the REQ began. A REP or RTU behind it means that one side believes in a connection that the other has forgotten.";
+CmRetries "cm-retries" Cm Violation
+    "A REQ, REP or DREQ comes again as often as the REQ allows at most.",
+    "InfiniBand: communication management, maximum CM retries",
+    "the REQ, all transmissions, and times",
+    "The REQ says how often a message of its connection is repeated before its sender gives up.";
+CmWait "cm-wait" Cm Suspicious
+    "A REQ, REP or DREQ does not come again before the other side has had the time that it may take.",
+    "InfiniBand: communication management, response timeouts, MRA",
+    "the REQ, both transmissions, the MRA between, if there is one, and times",
+    "The REQ says how long each side may take to answer, and an MRA asks for more. Who repeats sooner makes the other side answer \
+     twice.";
+CmService "cm-service" Cm Violation
+    "An answer about a service is about the one that was asked for, and names a queue pair if there is one.",
+    "InfiniBand: communication management, service ID resolution (SIDR)",
+    "SIDR_REQ and SIDR_REP",
+    "SIDR finds the queue pair behind a service for datagrams. The answer repeats the service ID, and has a queue pair number if its \
+     status says that the service is there.";
 CmDepth "cm-depth" Cm Violation
     "A REP does not ask for more READs at once than the REQ's sender answers.",
     "InfiniBand: communication management, initiator depth and responder resources",

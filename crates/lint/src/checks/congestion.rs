@@ -1,7 +1,8 @@
 //! Marks of congestion and what they bring about.
 
-use rdmalab_trace::{Record, Roce};
-use rdmalab_wire::Psn;
+use rdmalab_trace::{Dissection, Record, Roce};
+use rdmalab_wire::pause::PAUSE_DESTINATION;
+use rdmalab_wire::{Pause, Psn};
 
 use crate::finding::{Findings, Reason};
 use crate::flow::{Flow, Out};
@@ -32,10 +33,29 @@ pub(crate) fn form(record: &Record<'_>, roce: &Roce<'_>, findings: &mut Findings
     findings.add(RuleId::CnpForm, None, &[record.frame], || wrong.to_owned());
 }
 
+/// The form of a PAUSE or PFC frame.
+pub(crate) fn pause(record: &Record<'_>, dissection: &Dissection<'_>, findings: &mut Findings) {
+    let (Some(pause), Some(ethernet)) = (dissection.pause(), &dissection.ethernet) else { return };
+    let wrong = if ethernet.destination != PAUSE_DESTINATION {
+        format!("it goes to {}, not to {PAUSE_DESTINATION}", ethernet.destination)
+    } else if let Pause::Priorities(priorities) = pause
+        && priorities.reserved != 0
+    {
+        format!("the reserved byte in front of the priorities is {:#04x}", priorities.reserved)
+    } else {
+        return;
+    };
+    findings.add(RuleId::PauseForm, None, &[record.frame], || wrong);
+}
+
 impl Flow {
     /// The sender of this flow's requests, or of its answers, is notified: it sent this flow's packets.
     pub(crate) fn notified(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
         self.stats.notifications += 1;
+        if let Some(before) = self.notified.replace(seen.time).filter(|_| seen.has_time) {
+            self.stats.notification_spacing.add_between(before, seen.time);
+        }
+        self.effect.notified(seen.time);
         if self.reasons.has(Reason::Reordered) {
             return;
         }

@@ -23,6 +23,12 @@ pub(crate) fn of_roce(record: &Record<'_>, roce: &Roce<'_>, findings: &mut Findi
     if bth.partition_key.partition() == 0 {
         findings.add(RuleId::PartitionKey, None, &frame, || format!("partition key {}", bth.partition_key));
     }
+    if let Some(row) = roce.packet.opcode.and_then(|opcode| opcode.row())
+        && bth.solicited
+        && !(row.is_request && row.consumes_receive && row.ends_message)
+    {
+        findings.add(RuleId::SolicitedEvent, None, &frame, || format!("a {} has it", row.name));
+    }
     if let Some(Syndrome::Reserved(value)) = roce.packet.headers.aeth.map(|aeth| aeth.syndrome) {
         findings.add(RuleId::Syndrome, None, &frame, || format!("syndrome {value:#04x}"));
     }

@@ -3,7 +3,7 @@
 
 use rdmalab_wire::{Msn, Psn, credits_from_code};
 
-use crate::flow::{Flow, Out};
+use crate::flow::{Answers, Flow, Out};
 use crate::packet::Seen;
 use crate::rules::RuleId;
 
@@ -25,8 +25,42 @@ impl Flow {
         if self.requests.as_ref().is_some_and(|requests| psn.distance(requests.first) < 0) {
             return;
         }
+        if let Some(begin) = self.another_begins(psn, msn) {
+            self.begin_at(begin);
+        }
         self.answers.high = Some((psn, msn, seen.frame));
         self.walk_to(psn.next(), seen.frame, out);
+    }
+
+    /// Where another conversation of these queue pairs begins, whose numbers lie a little behind those of the last: there are PSNs
+    /// between that no packet has brought, and the responder counts fewer messages than those behind them and those that it had
+    /// counted before.
+    fn another_begins(&self, psn: Psn, msn: Msn) -> Option<Psn> {
+        let ((_, counted, _), requests) = (self.answers.high?, self.requests.as_ref()?);
+        let (mut next, mut begin, mut ends) = (requests.walked, None, 0);
+        let from = self.window.lower_bound(requests.walked);
+        for index in from..from.saturating_add(LOOKED_THROUGH) {
+            let Some(entry) = self.window.get(index).filter(|entry| entry.psn.distance(psn) <= 0) else {
+                break;
+            };
+            if entry.psn != next {
+                (begin, ends) = (Some(entry.psn), 0);
+            }
+            ends += i32::from(entry.ends_message() && !entry.kind.is_answered());
+            next = entry.end();
+        }
+        begin.filter(|_| msn.distance(counted) < ends)
+    }
+
+    /// Another conversation has begun with this PSN.
+    fn begin_at(&mut self, psn: Psn) {
+        self.window.drop_before(psn);
+        self.answers = Answers::default();
+        self.stats.conversations += 1;
+        let Some(requests) = &mut self.requests else { return };
+        let ends = (0..self.window.len()).filter_map(|index| self.window.get(index));
+        requests.ends = ends.filter(|entry| entry.ends_message()).count() as u64;
+        requests.begin_at(psn);
     }
 
     /// Whether a response that answers for this PSN was made after one that answers for more. The MSN tells it from one
@@ -107,7 +141,14 @@ impl Flow {
         self.answers.base = Some((first, room));
     }
 
-    pub(super) fn credit(&mut self, seen: &Seen<'_>, msn: Msn, code: u8) {
+    pub(super) fn credit(&mut self, seen: &Seen<'_>, msn: Msn, code: u8, out: &mut Out<'_>) {
+        if let Some(agreed) = self.agreed.filter(|agreed| agreed.shared_receives)
+            && credits_from_code(code).is_some()
+        {
+            out.find(RuleId::CreditsShared, &[seen.frame, agreed.frames[0], agreed.frames[1]], || {
+                format!("{} psn {} hands out credits", seen.row.name, seen.bth.psn)
+            });
+        }
         let told = credits_from_code(code).map(|credits| msn.add(credits));
         self.answers.credit = match (self.answers.credit, told) {
             // A limit never goes back.

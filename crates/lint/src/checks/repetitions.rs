@@ -19,6 +19,8 @@ const SOON: i64 = 500_000;
 const NOTICED: i64 = 1_000_000;
 /// Behind the point to go back to, by at most so many PSNs, the first packets of a repetition may have been lost.
 const LOST_REPETITIONS: i32 = 64;
+/// An RNR retry count that means: without end.
+const RNR_WITHOUT_END: u8 = 7;
 /// IP identifications below this are those of the pieces of one send, which the kernel cut up, and come again and again.
 const IDENTIFIES: u16 = 64;
 
@@ -211,6 +213,9 @@ impl Flow {
                 }
             }
         }
+        if cause == Cause::Rnr {
+            self.rnr_limit(seen, out);
+        }
         let (peer, limit) = (self.peer, self.agreed.and_then(|agreed| agreed.retry_count).unwrap_or(7));
         let Some(requests) = &mut self.requests else { return };
         requests.run = requests.run.wrapping_add(1);
@@ -227,6 +232,24 @@ impl Flow {
             requests.limit_told = true;
             out.find(RuleId::RetryLimit, &[seen.frame], || {
                 format!("psn {psn} is sent again for the {times}th time without an answer; at most {limit} are right")
+            });
+        }
+    }
+
+    /// How often the receiver may be not ready for one packet.
+    fn rnr_limit(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
+        let psn = seen.bth.psn;
+        let (agreed, Some(requests)) = (self.agreed, &mut self.requests) else { return };
+        let (last, times) = requests.rnr_returns;
+        let times = if last == psn { times.saturating_add(1) } else { 1 };
+        requests.rnr_returns = (psn, times);
+        let Some(agreed) = agreed else { return };
+        let limit = agreed.rnr_retry_count;
+        if limit < RNR_WITHOUT_END && times == u32::from(limit) + 1 {
+            out.find(RuleId::RnrRetry, &[seen.frame, agreed.frames[0], agreed.frames[1]], || {
+                format!(
+                    "psn {psn} is sent again for the {times}th time behind an RNR NAK, agreed were {limit}"
+                )
             });
         }
     }

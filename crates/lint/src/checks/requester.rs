@@ -15,6 +15,8 @@ use crate::rules::RuleId;
 const FURTHEST: i32 = 16_384;
 /// The longest message, in bytes.
 const LONGEST: u64 = 1 << 31;
+/// A request that asks for an acknowledgement has it within so many nanoseconds, or nobody answers.
+const ANSWERED_WITHIN: i64 = 5_000_000_000;
 /// So many of a conversation's first packets, at most, may have been lost in front of the place of capture.
 const FIRST_LOST: i32 = 64;
 
@@ -52,6 +54,9 @@ impl Flow {
         };
         if let Some(requests) = &mut self.requests {
             requests.last_time = seen.time;
+            if seen.bth.ack_request && seen.is_reliable() && seen.has_time {
+                requests.asked = Some((psn, seen.frame, seen.time));
+            }
         }
         role
     }
@@ -227,6 +232,23 @@ impl Flow {
                 )
             });
         }
+        self.unanswered(out);
         self.walk_to(next, 0, out);
+    }
+
+    /// The last request that asks for an acknowledgement has none, for long.
+    fn unanswered(&mut self, out: &mut Out<'_>) {
+        let Some((psn, frame, time)) = self.requests.as_mut().and_then(|requests| requests.asked.take())
+        else {
+            return;
+        };
+        let is_over = self.answers.failed.is_some() || self.peer.is_none();
+        if is_over || out.now.saturating_sub(time) < ANSWERED_WITHIN {
+            return;
+        }
+        let passed = out.now.saturating_sub(time) as f64 / 1e9;
+        out.find(RuleId::AckRequest, &[frame], || {
+            format!("psn {psn} asks for an acknowledgement, and has none in the {passed:.1} s behind it")
+        });
     }
 }

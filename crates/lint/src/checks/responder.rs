@@ -28,6 +28,12 @@ impl Flow {
             return;
         }
         self.answers.last_time = seen.time;
+        if let Some(requests) = &mut self.requests
+            && requests.asked.is_some_and(|(asked, ..)| asked.distance(psn) <= 0)
+        {
+            // Whatever it says.
+            requests.asked = None;
+        }
         self.after_error(seen, out);
         match (seen.operation(), seen.headers.aeth) {
             (0x11, Some(aeth)) => self.acknowledge(seen, aeth, out),
@@ -55,7 +61,7 @@ impl Flow {
             Syndrome::Ack { credits } => {
                 self.stats.acknowledgements += 1;
                 self.positive(seen, aeth, out);
-                self.credit(seen, aeth.msn, credits);
+                self.credit(seen, aeth.msn, credits, out);
             }
             Syndrome::RnrNak { timer } => {
                 self.stats.rnr_naks += 1;

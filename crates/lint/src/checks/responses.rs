@@ -186,7 +186,7 @@ impl Flow {
                 self.count(seen, aeth.msn, begin, false, out);
             }
             if let Syndrome::Ack { credits } = aeth.syndrome {
-                self.credit(seen, aeth.msn, credits);
+                self.credit(seen, aeth.msn, credits, out);
             }
         } else if let Some((_, msn, _)) = self.answers.high {
             self.rise(psn, msn, seen, true, out);

@@ -216,6 +216,13 @@ impl Window {
         (at.saturating_sub(is_full.into()), is_full)
     }
 
+    /// Forgets all in front of this PSN.
+    pub fn drop_before(&mut self, psn: Psn) {
+        while self.entries.front().is_some_and(|entry| entry.psn.distance(psn) < 0) {
+            self.entries.pop_front();
+        }
+    }
+
     /// Forgets the oldest of those in front of this PSN, but for the last of them.
     pub fn forget_before(&mut self, psn: Psn) {
         while self.entries.get(HISTORY).is_some_and(|entry| entry.end().distance(psn) <= 0) {

@@ -102,6 +102,10 @@ impl FlowReport {
             "late": stats.late,
             "marked": stats.marked,
             "cnps": stats.notifications,
+            "cnp_spacing": times_json(&stats.notification_spacing),
+            "cnp_effect": stats.notification_effect.map(|(before, behind)| {
+                json!({ "bytes_before": before, "bytes_behind": behind, "span": crate::flow::effect::SPAN })
+            }),
             "earlier_conversations": stats.conversations,
             "nak_generation": times_json(&stats.nak_generation),
             "nak_reaction": times_json(&stats.nak_reaction),

@@ -175,9 +175,14 @@ impl fmt::Display for FlowReport {
         for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
             write!(f, "\n  {what:<54} {count:>8}")?;
         }
-        for (what, times) in
-            [("NAK generation", &stats.nak_generation), ("NAK reaction", &stats.nak_reaction)]
-        {
+        if let Some((before, behind)) = stats.notification_effect {
+            write!(f, "\n  bytes in the 100 µs before and behind notifications {before:>8} {behind:>8}")?;
+        }
+        for (what, times) in [
+            ("NAK generation", &stats.nak_generation),
+            ("NAK reaction", &stats.nak_reaction),
+            ("between CNPs", &stats.notification_spacing),
+        ] {
             if let Some(summary) = Times::summary(times) {
                 write!(f, "\n  {what:<15} {summary}")?;
             }

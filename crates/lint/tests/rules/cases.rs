@@ -430,5 +430,66 @@ pub fn cases() -> Vec<Case> {
             1,
             Alter(|said| said.change_mad(24 + 20, 0x55)),
         ),
+        case(
+            SolicitedEvent,
+            &[],
+            ORDINARY,
+            "a WRITE FIRST asks for a solicited event",
+            CALL,
+            Alter(|said| said.packet.bth.solicited = true),
+        ),
+        case(
+            RnrRetry,
+            &[],
+            NOT_READY_CALLED,
+            "the REP allows no repetition",
+            1,
+            Alter(|said| said.change_mad(24 + 27, 0)),
+        ),
+        case(
+            CreditsShared,
+            &[],
+            CREDITED_CALLED,
+            "the REP says that receives are shared",
+            1,
+            Alter(|said| said.change_mad(24 + 27, 0xf0)),
+        ),
+        case(AckRequest, &[], ASKED, "the second acknowledgement is missing", 3, Miss),
+        case(
+            CmRejected,
+            &[],
+            REJECTED,
+            "the REP is for the call that was rejected",
+            4,
+            Alter(|said| said.change_mad(24 + 7, 0x11)),
+        ),
+        case(
+            CmRetries,
+            &[],
+            CALLED_AGAIN,
+            "the REQ comes for the third time",
+            1,
+            Again(0, |said| {
+                said.time += 5_000_000_000;
+                let Carrier::RoceV2Ipv4(ip, _) = &mut said.packet.carrier else { panic!("IPv4") };
+                ip.identification += 1000;
+            }),
+        ),
+        case(
+            CmWait,
+            &[],
+            CALLED_AGAIN,
+            "the REQ comes again after a second",
+            1,
+            Alter(|said| said.time = 1_000_000_000),
+        ),
+        case(
+            CmService,
+            &[],
+            FOUND,
+            "the service is there and has no queue pair",
+            1,
+            Alter(|said| said.change_mad(24 + 10, 0)),
+        ),
     ]
 }

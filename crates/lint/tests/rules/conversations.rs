@@ -158,3 +158,86 @@ packet = [
     { opcode = "RC_READ_RESPONSE_ONLY", reply = true, bth = { psn = 1 }, aeth = { msn = 2 }, payload = { length = 8 } },
 ]
 "#;
+
+/// A call that is repeated as the REQ allows: the answer may take 4.3 seconds, and one repetition is enough.
+pub const CALLED_AGAIN: &str = r#"
+host.a = { ip = "10.0.0.1" }
+host.b = { ip = "10.0.0.2" }
+flow.cm = { from = "a", to = "b", transport = "UD", from_qpn = 1, to_qpn = 1, queue_key = 0x80010000 }
+packet = [
+    { flow = "cm", opcode = "UD_SEND_ONLY", mad = { message = "REQ", local_communication_id = 0x1111, local_qpn = 0x91, remote_response_timeout = 20, local_response_timeout = 20, max_cm_retries = 1, rnr_retry_count = 7, retry_count = 7, partition_key = 0xffff, path_mtu_code = 3 } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", time = 5_000_000_000, mad = { message = "REQ", local_communication_id = 0x1111, local_qpn = 0x91, remote_response_timeout = 20, local_response_timeout = 20, max_cm_retries = 1, rnr_retry_count = 7, retry_count = 7, partition_key = 0xffff, path_mtu_code = 3 } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", reply = true, time = 12_000_000_000, mad = { message = "REP", local_communication_id = 0x2222, remote_communication_id = 0x1111, local_qpn = 0x92 } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", mad = { message = "RTU", local_communication_id = 0x1111, remote_communication_id = 0x2222 } },
+]
+"#;
+
+/// A call that is rejected, and another one that is not.
+pub const REJECTED: &str = r#"
+host.a = { ip = "10.0.0.1" }
+host.b = { ip = "10.0.0.2" }
+flow.cm = { from = "a", to = "b", transport = "UD", from_qpn = 1, to_qpn = 1, queue_key = 0x80010000 }
+packet = [
+    { flow = "cm", opcode = "UD_SEND_ONLY", mad = { message = "REQ", local_communication_id = 0x1111, local_qpn = 0x91, max_cm_retries = 15, partition_key = 0xffff } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", reply = true, mad = { message = "MRA", local_communication_id = 0x3333, remote_communication_id = 0x1111, service_timeout = 20 } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", reply = true, mad = { message = "REJ", local_communication_id = 0x3333, remote_communication_id = 0x1111, reason = 28 } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", mad = { message = "REQ", local_communication_id = 0x1112, local_qpn = 0x92, max_cm_retries = 15, partition_key = 0xffff } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", reply = true, mad = { message = "REP", local_communication_id = 0x3333, remote_communication_id = 0x1112, local_qpn = 0x93 } },
+]
+"#;
+
+/// A service for datagrams is asked for and found.
+pub const FOUND: &str = r#"
+host.a = { ip = "10.0.0.1" }
+host.b = { ip = "10.0.0.2" }
+flow.cm = { from = "a", to = "b", transport = "UD", from_qpn = 1, to_qpn = 1, queue_key = 0x80010000 }
+packet = [
+    { flow = "cm", opcode = "UD_SEND_ONLY", mad = { message = "SIDR_REQ", request_id = 0x77, partition_key = 0xffff, service_id = "0x0000000001110064" } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", reply = true, mad = { message = "SIDR_REP", request_id = 0x77, status = 0, qpn = 0x55, service_id = "0x0000000001110064", queue_key = 7 } },
+]
+"#;
+
+/// A receiver that is not ready once, of a connection whose REP allows repetitions without end.
+pub const NOT_READY_CALLED: &str = r#"
+conversation = [{ operation = "connect" }]
+packet = [
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 0 }, aeth = { syndrome = "rnr=12", msn = 0 } },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 0 }, payload = { length = 8 }, time = 2_000_000 },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 0 }, aeth = { msn = 1 } },
+]
+"#;
+
+/// A responder of a connection that hands out credits.
+pub const CREDITED_CALLED: &str = r#"
+conversation = [{ operation = "connect" }]
+packet = [
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 0 }, aeth = { syndrome = "ack credits=2", msn = 1 } },
+]
+"#;
+
+/// Two SENDs that ask for acknowledgements, and have them; and much later the other side has something to say.
+pub const ASKED: &str = r#"
+packet = [
+    { opcode = "RC_SEND_ONLY", bth = { ack_request = true }, payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 0 }, aeth = { msn = 1 } },
+    { opcode = "RC_SEND_ONLY", bth = { ack_request = true }, payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 1 }, aeth = { msn = 2 } },
+    { opcode = "RC_SEND_ONLY", reply = true, payload = { length = 8 }, time = 9_000_000_000 },
+    { opcode = "RC_ACKNOWLEDGE", bth = { psn = 0 }, aeth = { msn = 1 } },
+]
+"#;
+
+/// Another conversation of the same queue pairs: it begins a little behind where the last one ended, and counts from one again.
+pub const RECURRING: &str = r#"
+packet = [
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 1 }, aeth = { msn = 2 } },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 500 }, payload = { length = 8 } },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 501 }, payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 500 }, aeth = { msn = 1 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 501 }, aeth = { msn = 2 } },
+]
+"#;

@@ -2,6 +2,7 @@
 
 mod cases;
 mod conversations;
+mod frames;
 mod stream;
 mod stream_cases;
 mod talk;
@@ -66,14 +67,38 @@ fn every_rule_accepts_a_clean_conversation_and_rejects_a_changed_one() {
         wrong.extend(compare(case.rule, case.others, case.what, &clean, &report));
     }
     wrong.extend(streams.iter().flat_map(compare_stream));
+    let clean = frames::pauses();
+    let mut changed = clean.clone();
+    changed[1][5] = 2;
+    let reports = (frames::judge(&clean), frames::judge(&changed));
+    wrong.extend(compare(RuleId::PauseForm, &[], "a PFC frame to another address", &reports.0, &reports.1));
     for rule in RULES {
         let count = cases.iter().filter(|case| case.rule == rule.id).count()
-            + streams.iter().filter(|case| case.rule == rule.id).count();
+            + streams.iter().filter(|case| case.rule == rule.id).count()
+            + usize::from(rule.id == RuleId::PauseForm);
         if count != 1 {
             wrong.push(format!("{} has {count} cases", rule.name));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A queue pair's number recurs, without connection management, its PSNs a little further on: that is no loss.
+#[test]
+fn another_conversation_of_the_same_queue_pairs_is_told_by_its_messages_counted_anew() {
+    let mut conversation = talk(conversations::RECURRING);
+    let report = judge(&conversation);
+    assert_eq!(report.count_of(RuleId::AckUnseen), 0, "{report}");
+    assert_eq!(report.count(Severity::Suspicious) + report.count(Severity::Violation), 0, "{report}");
+    assert_eq!(report.flows[0].stats.conversations, 1, "{report}");
+    assert_eq!(report.flows[0].stats.operation_count(), 4, "{report}");
+    // One that goes on counting is the same, and its requests are missing.
+    for (at, msn) in [(5, 400), (6, 401)] {
+        conversation[at].packet.headers.aeth.as_mut().unwrap().msn = rdmalab_craft::wire::Msn::new(msn);
+    }
+    let report = judge(&conversation);
+    assert_eq!(report.count_of(RuleId::AckUnseen), 1, "{report}");
+    assert_eq!(report.flows[0].stats.conversations, 0, "{report}");
 }
 
 #[test]

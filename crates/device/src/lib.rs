@@ -42,7 +42,7 @@ pub use recorder::{RecordError, Recorder};
 pub use live::{
     AddressHandle, Call, CallListener, ChannelEvent, CompletionChannel, CompletionQueue, Connection, Device,
     DeviceConfig, DeviceError, EventChannel, FastRegion, Identifier, Listener, MemoryRegion, MemoryWindow,
-    ProtectionDomain, QueuePair, QueuePairOptions, RefusedRequest, SharedReceiveQueue,
+    Meter, ProtectionDomain, QueuePair, QueuePairOptions, RefusedRequest, SharedReceiveQueue,
     SharedReceiveQueueOptions, Stopper, Stream, XrcDomain,
 };
 
@@ -53,7 +53,7 @@ pub use rdmalab_iwarp::Profile as IwarpProfile;
 pub use rdmalab_net::NetError;
 pub use rdmalab_roce::{
     CongestionControl, Counters, CreateError, DcqcnConfig, Discard, Event, MulticastError, Notifications,
-    Profile, QueuePairConfig, RetryCause,
+    Profile, QueuePairConfig, RetryCause, Served,
 };
 pub use rdmalab_verbs::{
     Access, AddressHandleId, Attributes, Capabilities, Completion, CompletionKind, CompletionQueueId,

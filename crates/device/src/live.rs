@@ -59,7 +59,7 @@ pub use fast_region::FastRegion;
 pub use memory_region::MemoryRegion;
 pub use memory_window::MemoryWindow;
 pub use protection_domain::ProtectionDomain;
-pub use queue_pair::{QueuePair, QueuePairOptions, RefusedRequest};
+pub use queue_pair::{Meter, QueuePair, QueuePairOptions, RefusedRequest};
 pub use shared_receive_queue::{SharedReceiveQueue, SharedReceiveQueueOptions};
 pub use stream::{Listener, Stream};
 pub use xrc_domain::XrcDomain;

@@ -8,7 +8,7 @@
 use std::net::IpAddr;
 
 use rdmalab_host::Reach;
-use rdmalab_roce::{Batch, Counters, CreateError, Endpoint, EndpointConfig, Event, QueuePairConfig};
+use rdmalab_roce::{Batch, Counters, CreateError, Endpoint, EndpointConfig, Event, QueuePairConfig, Served};
 use rdmalab_verbs::{
     AddressHandleId, Attributes, Context, ModifyError, Path, PostError, ProtectionDomainId, ReceiveRequest,
     SendRequest, State,
@@ -147,6 +147,11 @@ impl Port {
     /// The state of a queue pair, over whichever transport.
     pub fn state(&self, number: Qpn) -> Option<State> {
         if is_iwarp(number) { self.iwarp.state(number) } else { self.endpoint.state(number) }
+    }
+
+    /// What the requests of a queue pair's peer came to, since it was made; not counted over iWARP.
+    pub fn served(&self, number: Qpn) -> Option<Served> {
+        self.endpoint.served(number)
     }
 
     /// Makes an address handle; the adapter begins to look for the neighbour.

@@ -11,6 +11,7 @@ pub(crate) mod checks;
 use rdmalab_verbs::{Completion, CompletionKind, CompletionStatus, Context, Invalidation};
 use rdmalab_wire::{Body, ImmDt, NakCode, Packet, Position, RKey};
 
+use crate::counters::Served;
 use crate::port::Owner;
 use crate::receives::{Landing, Receives};
 use checks::Request;
@@ -65,12 +66,13 @@ pub(crate) enum Progress {
 #[repr(C)]
 pub(crate) struct Assembly {
     message: Option<Message>,
+    pub(crate) served: Served,
     pub(crate) receives: Receives,
 }
 
 impl Assembly {
     pub(crate) fn new(receives: Receives) -> Self {
-        Self { message: None, receives }
+        Self { message: None, served: Served::default(), receives }
     }
 
     pub(crate) fn is_in_message(&self) -> bool {
@@ -136,6 +138,7 @@ impl Assembly {
         let completion =
             Completion { invalidated, ..completion(CompletionKind::Receive, packet, placed, owner) };
         self.message = None;
+        self.served.count(placed);
         self.receives.end(context, completion);
         owner.counters.rdma_recvs += 1;
         Ok(Progress::Ended)
@@ -170,6 +173,7 @@ impl Assembly {
             return Ok(Progress::GoesOn);
         }
         self.message = None;
+        self.served.count(length);
         if immediate(&packet.body).is_some() {
             self.receives.take(context, landing);
             let kind = CompletionKind::ReceiveRdmaWithImmediate;

@@ -56,6 +56,39 @@ impl Discard {
     ];
 }
 
+/// What the requests of a queue pair's peer came to: those that were carried out, as a responder knows them, with or without a
+/// completion. What was repeated counts once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// SENDs and WRITEs that came whole, READs and atomics that were let in, FLUSHes.
+    pub messages: u64,
+    /// Bytes that they brought, or asked for.
+    pub bytes: u64,
+}
+
+impl Served {
+    pub(crate) fn count(&mut self, bytes: u32) {
+        self.messages += 1;
+        self.bytes += u64::from(bytes);
+    }
+}
+
+impl core::ops::AddAssign for Served {
+    fn add_assign(&mut self, other: Self) {
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+    }
+}
+
+impl core::iter::Sum for Served {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |mut sum, one| {
+            sum += one;
+            sum
+        })
+    }
+}
+
 /// Counts of an endpoint. Names that Linux' rxe has too mean the same there, as far as its documentation and its captures
 /// tell; what is taken from the name alone says so. Those that begin with `np_` (notification point) and `rp_` (reaction
 /// point) are of NVIDIA's drivers.

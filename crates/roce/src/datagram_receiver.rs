@@ -8,7 +8,7 @@ use rdmalab_verbs::{Completion, CompletionKind, CompletionStatus, Context, PostE
 use rdmalab_wire::{Body, Datagram, Deth, Packet, Qpn};
 
 use crate::assembly::immediate;
-use crate::counters::Discard;
+use crate::counters::{Discard, Served};
 use crate::event::Event;
 use crate::port::Owner;
 use crate::receives::{Landing, Receives};
@@ -20,12 +20,13 @@ const HEADER_AREA: usize = 40;
 
 #[derive(Debug)]
 pub(crate) struct DatagramReceiver {
+    pub(crate) served: Served,
     receives: Receives,
 }
 
 impl DatagramReceiver {
     pub(crate) fn new(receives: Receives) -> Self {
-        Self { receives }
+        Self { served: Served::default(), receives }
     }
 
     /// Forgets everything, without completions.
@@ -89,6 +90,7 @@ impl DatagramReceiver {
             partition_index: settings.partition_index,
             ..completion
         };
+        self.served.count(packet.payload.len() as u32);
         self.receives.end(context, completion);
         owner.counters.rdma_recvs += 1;
         Ok(())

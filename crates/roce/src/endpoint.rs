@@ -15,7 +15,7 @@ use rdmalab_wire::{Datagram, Qpn};
 
 use crate::batch::Batch;
 use crate::config::EndpointConfig;
-use crate::counters::{Counters, Discard};
+use crate::counters::{Counters, Discard, Served};
 use crate::event::Event;
 use crate::ip_layer::Numbering;
 use crate::multicast::{Groups, MulticastError};
@@ -93,6 +93,11 @@ impl Endpoint {
     /// The state of a queue pair.
     pub fn state(&self, number: Qpn) -> Option<State> {
         self.queue_pairs.get(number.value()).map(QueuePair::state)
+    }
+
+    /// What the requests of a queue pair's peer came to, since it was made.
+    pub fn served(&self, number: Qpn) -> Option<Served> {
+        self.queue_pairs.get(number.value()).map(QueuePair::served)
     }
 
     /// The rate in bytes per second to which congestion control holds a queue pair; none without a limit.

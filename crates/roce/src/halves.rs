@@ -4,6 +4,7 @@ use rdmalab_verbs::{CompletionStatus, Context, PostError, QueuePairType, Receive
 use rdmalab_wire::{Psn, Qpn};
 
 use crate::config::{EndpointConfig, QueuePairConfig};
+use crate::counters::Served;
 use crate::datagram_receiver::DatagramReceiver;
 use crate::outlet::Outlet;
 use crate::port::Owner;
@@ -222,6 +223,15 @@ impl ReceiveHalf {
             Self::Unreliable(receiver) => receiver.post(request),
             Self::Datagram(receiver) => receiver.post(request),
             Self::None => Err(PostError::NotSupported { operation: "receive", kind: settings.kind }),
+        }
+    }
+
+    pub(crate) fn served(&self) -> Served {
+        match self {
+            Self::Reliable(responder) => responder.served(),
+            Self::Unreliable(receiver) => receiver.served(),
+            Self::Datagram(receiver) => receiver.served,
+            Self::None => Served::default(),
         }
     }
 

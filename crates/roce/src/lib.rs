@@ -48,7 +48,7 @@ mod unreliable_sender;
 pub use batch::Batch;
 pub use config::{CreateError, EndpointConfig, QueuePairConfig};
 pub use congestion::{CongestionControl, DcqcnConfig};
-pub use counters::{Counters, Discard};
+pub use counters::{Counters, Discard, Served};
 pub use endpoint::Endpoint;
 pub use event::{Event, RetryCause};
 pub use ip_layer::IpLayer;

@@ -22,6 +22,7 @@ use rdmalab_wire::{Datagram, NetworkHeader, Qpn};
 
 use crate::config::{EndpointConfig, QueuePairConfig};
 use crate::congestion::NotificationState;
+use crate::counters::Served;
 use crate::halves::{ReceiveHalf, SendHalf};
 use crate::port::Port;
 use crate::settings::{Settings, is_answered_by};
@@ -79,6 +80,10 @@ impl QueuePair {
 
     pub(crate) fn state(&self) -> State {
         self.state
+    }
+
+    pub(crate) fn served(&self) -> Served {
+        self.receive_half.served()
     }
 
     pub(crate) fn settings(&self) -> &Settings {

@@ -19,7 +19,7 @@ use rdmalab_verbs::{CompletionStatus, Context, PostError, ReceiveRequest};
 use rdmalab_wire::{Msn, NakCode, Packet, Psn, Syndrome, credits_to_code};
 
 use crate::assembly::{Assembly, Fault};
-use crate::counters::Discard;
+use crate::counters::{Discard, Served};
 use crate::event::Event;
 use crate::outlet::Outlet;
 use crate::port::Owner;
@@ -92,6 +92,11 @@ impl Responder {
         (self.told, self.out_of_credits) = (false, false);
         self.forget_replies();
         self.replay = Replay::default();
+    }
+
+    /// What was carried out so far, for as long as there is the queue pair.
+    pub(crate) fn served(&self) -> Served {
+        self.assembly.served
     }
 
     /// Answers that are not sent yet are not sent any more.

@@ -9,7 +9,7 @@ use rdmalab_wire::{Packet, Psn, Qpn};
 
 use crate::assembly::checks::{self, Request};
 use crate::assembly::{Assembly, Fault};
-use crate::counters::Discard;
+use crate::counters::{Discard, Served};
 use crate::event::Event;
 use crate::port::Owner;
 use crate::receives::{Landing, Receives};
@@ -38,6 +38,11 @@ impl UnreliableReceiver {
     pub(crate) fn reset(&mut self) {
         self.assembly.abandon();
         self.assembly.receives.reset();
+    }
+
+    /// Messages that came whole so far, for as long as there is the queue pair.
+    pub(crate) fn served(&self) -> Served {
+        self.assembly.served
     }
 
     pub(crate) fn post(&mut self, request: &ReceiveRequest<'_>) -> Result<(), PostError> {

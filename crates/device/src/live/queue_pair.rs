@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rdmalab_net::MonotonicClock;
-use rdmalab_roce::QueuePairConfig;
+use rdmalab_roce::{QueuePairConfig, Served};
 use rdmalab_verbs::{
     Attributes, Capabilities, ModifyError, PostError, QueuePairType, ReceiveRequest, SendRequest, State,
 };
@@ -110,6 +110,17 @@ impl QueuePair {
         self.shared.lock().port().state(self.number)
     }
 
+    /// What its peer's requests came to since it was made: WRITEs that landed and READs that were answered too, of which no
+    /// completion tells. Not counted over iWARP.
+    pub fn served(&self) -> Option<Served> {
+        self.meter().read()
+    }
+
+    /// Reads [`served`](Self::served) elsewhere.
+    pub fn meter(&self) -> Meter {
+        Meter { shared: Arc::clone(&self.shared), number: self.number }
+    }
+
     /// Changes its state or attributes.
     pub fn modify(&self, attributes: &Attributes) -> Result<(), ModifyError> {
         self.shared.with(|port| port.modify(self.number, attributes))
@@ -193,6 +204,26 @@ impl QueuePair {
             self.shared.waker.wake();
         }
         posted
+    }
+}
+
+/// Reads what a queue pair has served so far, from any thread. It does not keep the queue pair.
+#[derive(Clone)]
+pub struct Meter {
+    shared: Arc<Shared>,
+    number: Qpn,
+}
+
+impl Meter {
+    /// What [`QueuePair::served`] says; nothing once the queue pair is gone.
+    pub fn read(&self) -> Option<Served> {
+        self.shared.lock().port().served(self.number)
+    }
+}
+
+impl std::fmt::Debug for Meter {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Meter").field(&self.number).finish()
     }
 }
 

@@ -73,10 +73,10 @@ impl Responder {
                 context
                     .remote_atomic(&landing.accessor, key, address, Atomic64::Swap { value })
                     .map_err(|_| Fault::ACCESS)?;
-                self.finish_without_data(psn, Kind::AtomicWrite(reth));
+                self.finish_without_data(psn, Kind::AtomicWrite(reth), 8);
             }
             // What was placed is visible to everybody at once, and as lasting as this memory can be.
-            Request::Flush(feth, reth) => self.finish_without_data(psn, Kind::Flush(feth, reth)),
+            Request::Flush(feth, reth) => self.finish_without_data(psn, Kind::Flush(feth, reth), 0),
             Request::Send(_) | Request::Write(_) => return Err(Fault::INVALID),
         }
         Ok(())
@@ -86,6 +86,7 @@ impl Responder {
     fn begin_read(&mut self, psn: Psn, reth: Reth, landing: &Landing, owner: &Owner<'_>) {
         let packets = reth.length.div_ceil(owner.settings.mtu.bytes() as u32).max(1);
         self.msn = self.msn.next();
+        self.assembly.served.count(reth.length);
         self.expected = psn.add(packets);
         self.replay.remember(Done { first: psn, packets, kind: Kind::Read(reth) });
         self.replies.push_read(Reply::read(psn, packets, reth, landing.accessor.protection_domain, self.msn));
@@ -104,6 +105,7 @@ impl Responder {
             context.remote_atomic(&landing.accessor, key, address, operation).map_err(|_| Fault::ACCESS)?;
         let psn = packet.bth.psn;
         self.msn = self.msn.next();
+        self.assembly.served.count(8);
         self.expected = psn.next();
         let kind = Kind::Atomic { address, key, operation, original };
         self.replay.remember(Done { first: psn, packets: 1, kind });
@@ -112,8 +114,9 @@ impl Responder {
     }
 
     /// FLUSH and ATOMIC WRITE are answered by a READ response without data.
-    fn finish_without_data(&mut self, psn: Psn, kind: Kind) {
+    fn finish_without_data(&mut self, psn: Psn, kind: Kind, bytes: u32) {
         self.msn = self.msn.next();
+        self.assembly.served.count(bytes);
         self.expected = psn.next();
         self.replay.remember(Done { first: psn, packets: 1, kind });
         self.replies.push_read(Reply::Done { psn, msn: self.msn, is_new: true });

@@ -5,7 +5,9 @@
 //! Rule: port-counts-deferred-acknowledgements: ack_deferred counts acknowledgements that were left to a later one.
 //! Rule: port-counts-send-errors: send_err counts packets that could not be sent for want of their memory or their way.
 //! Rule: port-counts-messages: rdma_sends counts SENDs that are done, rdma_recvs receives that messages used up.
+//! Rule: qp-counts-served: a queue pair counts the peer's requests that it has carried out, each once, with their bytes.
 
+use rdmalab_roce::Served;
 use rdmalab_verbs::{CompletionStatus, QueuePairType, Sge, State};
 use rdmalab_wire::NakCode;
 
@@ -180,4 +182,50 @@ fn what_ends_in_error_counts_neither_as_sent_nor_as_received() {
     t.expect_completion(100, CompletionStatus::LocalLengthError);
     t.expect_event(rdmalab_roce::Event::RequestError);
     assert_eq!(counts(&t)[3..], [0, 0]);
+}
+
+/// Messages and bytes that were carried out.
+fn served(t: &Script) -> (u64, u64) {
+    let Served { messages, bytes } = t.side.endpoint.served(t.side.queue_pair).unwrap();
+    (messages, bytes)
+}
+
+#[test]
+fn what_the_peer_asked_for_counts_once_with_its_bytes_though_nothing_completes() {
+    let mut t = Script::new();
+    t.deliver(write_first(0, 0, 1500, 1024));
+    assert_eq!(served(&t), (0, 0), "not whole");
+    t.deliver(write_last(1, 476));
+    assert_eq!(served(&t), (1, 1500));
+    t.deliver(write_last(1, 476));
+    t.deliver(write_only(5, 0, 8));
+    assert_eq!(served(&t), (1, 1500), "repeated, and behind a gap");
+    t.deliver(read_request(2, 0, 3000));
+    t.deliver(fetch_add_request(5, 0, 1));
+    t.deliver(flush_request(6, 0, 8, 1));
+    t.deliver(atomic_write_request(7, 0, 1));
+    assert_eq!(served(&t), (5, 1500 + 3000 + 8 + 8));
+    t.deliver(read_request(2, 0, 3000));
+    assert_eq!(served(&t), (5, 1500 + 3000 + 8 + 8), "replayed");
+    t.take_packets();
+}
+
+#[test]
+fn what_unreliable_peers_bring_counts_when_it_came_whole() {
+    let mut t = Script::of(QueuePairType::Uc);
+    t.deliver(write_first(0, 0, 1500, 1024));
+    t.deliver(write_last(2, 476));
+    assert_eq!(served(&t), (0, 0), "a packet is lost");
+    t.deliver(write_only(3, 0, 8));
+    t.receive(100);
+    t.deliver(send_only(4, 20));
+    t.deliver(send_only(5, 20));
+    assert_eq!(served(&t), (2, 28), "the last finds no receive");
+    t.take_completions();
+    let mut datagrams = Script::of(QueuePairType::Ud);
+    datagrams.receive(100);
+    datagrams.deliver(send_only(0, 8));
+    datagrams.deliver(send_only(1, 8));
+    assert_eq!(served(&datagrams), (1, 8));
+    datagrams.take_completions();
 }

@@ -85,7 +85,34 @@ pub struct SendRequest<'a> {
     pub flags: SendFlags,
 }
 
-impl SendRequest<'_> {
+impl<'a> SendRequest<'a> {
+    /// A SEND to the connected peer, whose completion is told. What is to be otherwise is set beside it:
+    /// `SendRequest { id: 7, ..SendRequest::send(&elements) }`.
+    pub const fn send(elements: &'a [Sge]) -> Self {
+        Self::signaled(Operation::Send, elements)
+    }
+
+    /// An RDMA WRITE to a place at the connected peer, whose completion is told.
+    pub const fn write(elements: &'a [Sge], to: RemoteAddress) -> Self {
+        Self::signaled(Operation::RdmaWrite(to), elements)
+    }
+
+    /// An RDMA READ of a place at the connected peer, whose completion is told.
+    pub const fn read(elements: &'a [Sge], from: RemoteAddress) -> Self {
+        Self::signaled(Operation::RdmaRead(from), elements)
+    }
+
+    const fn signaled(operation: Operation, elements: &'a [Sge]) -> Self {
+        Self {
+            id: 0,
+            operation,
+            target: Target::Connected,
+            elements,
+            inline: None,
+            flags: SendFlags::SIGNALED,
+        }
+    }
+
     /// Whether a queue pair of this kind takes such an operation for such a target. Operations that only concern us
     /// have no target, so theirs does not matter.
     pub fn check(&self, kind: QueuePairType) -> Result<(), PostError> {

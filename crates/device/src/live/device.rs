@@ -87,6 +87,11 @@ impl DeviceConfig {
         }
     }
 
+    /// A device with one address; see [`new`](Self::new).
+    pub fn at(address: HostAddress) -> Self {
+        Self::new(vec![address])
+    }
+
     /// Where queue pair numbers begin: elsewhere in each run.
     fn first_generation(&self) -> u8 {
         Seed::new(self.seed).branch(2).random().below(1 << 7) as u8

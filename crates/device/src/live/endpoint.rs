@@ -3,8 +3,10 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use rdmalab_verbs::QueuePairType;
 use rdmalab_wire::mad::PortSpace;
 
+use super::completion_queue::CompletionQueue;
 use super::connection::{EventChannel, Identifier};
 use super::device::Device;
 use super::error::DeviceError;
@@ -62,6 +64,17 @@ impl Device {
         identifier.connect(parameters)?;
         let (offer, private_data) = established(&channel, timeout)?;
         Ok(Connection { identifier, queue_pair, channel, offer, private_data })
+    }
+
+    /// Calls a peer with a reliable connection as it is usual, and waits until it stands; see [`call`](Self::call).
+    pub fn dial(
+        &self,
+        peer: SocketAddr,
+        domain: &ProtectionDomain,
+        completions: &CompletionQueue,
+    ) -> Result<Connection, DeviceError> {
+        let options = QueuePairOptions::new(QueuePairType::Rc, completions);
+        self.call(peer, domain, &options, &ConnectionParameters::default(), |_| Ok(()), None)
     }
 
     /// Waits for calls at an address and a port; see [`Identifier::listen`].
@@ -158,6 +171,16 @@ impl Call {
         identifier.accept(parameters)?;
         let (offer, _) = established(&channel, timeout)?;
         Ok(Connection { identifier, queue_pair, channel, offer, private_data })
+    }
+
+    /// Accepts with a reliable connection as it is usual; see [`Device::dial`].
+    pub fn answer(
+        self,
+        domain: &ProtectionDomain,
+        completions: &CompletionQueue,
+    ) -> Result<Connection, DeviceError> {
+        let options = QueuePairOptions::new(QueuePairType::Rc, completions);
+        self.accept(domain, &options, &ConnectionParameters::default(), |_| Ok(()), None)
     }
 
     /// Refuses the call with a word.

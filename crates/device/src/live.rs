@@ -33,7 +33,7 @@ mod stream;
 mod wire;
 mod xrc_domain;
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -126,6 +126,16 @@ impl Drop for Locked<'_> {
     }
 }
 
+/// An address that means something on its link only, with the link's scope.
+fn on_link(mut at: SocketAddr, scope: u32) -> SocketAddr {
+    if let SocketAddr::V6(v6) = &mut at
+        && v6.ip().is_unicast_link_local()
+    {
+        v6.set_scope_id(scope);
+    }
+    at
+}
+
 /// Objects of different devices are numbered alike and must not be mixed up.
 fn same_device(one: &Arc<Shared>, other: &Arc<Shared>) -> Result<(), DeviceError> {
     if Arc::ptr_eq(one, other) { Ok(()) } else { Err(DeviceError::OtherDevice) }
@@ -174,11 +184,11 @@ impl Shared {
         self.waker.wake();
     }
 
-    /// The address, where it is the kernel's and there is no emulated host.
-    fn kernels_address(&self) -> Option<IpAddr> {
+    /// The address with this port, and its scope, where it is the kernel's and there is no emulated host.
+    fn kernels_address(&self, port: u16) -> Option<SocketAddr> {
         match &self.lock().node {
             Node::Host(_) => None,
-            Node::Port(_, address) => Some(*address),
+            Node::Port(_, address, scope) => Some(on_link(SocketAddr::new(*address, port), *scope)),
         }
     }
 

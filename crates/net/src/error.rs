@@ -119,6 +119,22 @@ pub enum NetError {
         /// The address.
         address: std::net::IpAddr,
     },
+    /// A link-local address that several interfaces have.
+    #[error("{address} is an address of {links}: say of which, as in {address}%{first}", links = interfaces.join(" and "), first = interfaces.first().map_or("eth0", String::as_str))]
+    ManyLinks {
+        /// The address.
+        address: std::net::Ipv6Addr,
+        /// Who has it.
+        interfaces: Vec<String>,
+    },
+    /// The interface does not have the link-local address.
+    #[error("{address} is no address of {interface}: `ip address show dev {interface}` lists them")]
+    NotOnLink {
+        /// The address.
+        address: std::net::Ipv6Addr,
+        /// The interface that was named.
+        interface: String,
+    },
     /// The kernel had the address, and has it no more.
     #[error("{device}: {address} is no address of this machine any more: `ip address add` it again")]
     AddressGone {

@@ -29,7 +29,7 @@ mod tcp;
 mod tcp_sockets;
 mod udp;
 
-pub use addresses::kernel_addresses;
+pub use addresses::{kernel_addresses, scope};
 pub use clock::{MonotonicClock, WallClock};
 pub use error::NetError;
 pub use packet::{PacketLosses, PacketSocket};

@@ -21,7 +21,12 @@ pub fn begin_connect(source: IpAddr, peer: SocketAddr) -> io::Result<TcpStream> 
     let family = if peer.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-    bind(&socket, &SocketAddr::new(source, 0))?;
+    let mut from = SocketAddr::new(source, 0);
+    if let (SocketAddr::V6(from), SocketAddr::V6(peer)) = (&mut from, peer) {
+        // Neighbours on one link.
+        from.set_scope_id(peer.scope_id());
+    }
+    bind(&socket, &from)?;
     match connect(&socket, &peer) {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
         Err(error) => Err(error.into()),

@@ -64,6 +64,8 @@ pub struct DatagramSocket {
     socket: UdpSocket,
     name: String,
     address: IpAddr,
+    /// Of a link-local address.
+    scope: u32,
     cuts: bool,
     control: Vec<u8>,
 }
@@ -112,7 +114,7 @@ impl DatagramSocket {
         }
         let _ = setsockopt(&socket, UdpGroSegment, &true);
         let cuts = getsockopt(&socket, UdpGsoSegment).is_ok();
-        Ok(Self { socket, name, address, cuts, control: cmsg_space!(i32, i32, i32) })
+        Ok(Self { socket, name, address, scope, cuts, control: cmsg_space!(i32, i32, i32) })
     }
 
     /// What it is called in errors.
@@ -140,7 +142,9 @@ impl DatagramSocket {
             let v6 = || own.and_then(|own| own.as_sockaddr_in6()).map(|own| IpAddr::V6(own.ip()));
             // All of 127.0.0.0/8 is the loopback's, but one address is listed.
             let is_loopback = interface.flags.contains(InterfaceFlags::IFF_LOOPBACK);
-            v4.or_else(v6) == Some(address) || (address.is_loopback() && is_loopback)
+            let scope = own.and_then(|own| own.as_sockaddr_in6()).map_or(0, |own| own.scope_id());
+            (v4.or_else(v6) == Some(address) && [0, scope].contains(&self.scope))
+                || (address.is_loopback() && is_loopback)
         };
         let name =
             interfaces.into_iter().find(has).ok_or(NetError::NotOurAddress { address })?.interface_name;

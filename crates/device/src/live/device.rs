@@ -49,6 +49,8 @@ pub struct DeviceConfig {
     pub vlan: Option<VlanTag>,
     /// The next hop to where no prefix leads.
     pub gateways: Vec<IpAddr>,
+    /// The interface of a link-local IPv6 address over a UDP socket; needed where several have it.
+    pub zone: Option<String>,
     /// What happens to frames between us and the link. `End::A` is our side.
     pub rules: Option<RuleSet>,
     /// Where to record all frames.
@@ -76,6 +78,7 @@ impl DeviceConfig {
             mtu: None,
             vlan: None,
             gateways: Vec::new(),
+            zone: None,
             rules: None,
             record: None,
             seed: WallClock::now(),
@@ -187,7 +190,8 @@ impl Device {
             return Err(DeviceError::KernelsTcp);
         }
         let address = config.addresses.first().ok_or(DeviceError::NoAddress)?.address;
-        let sockets = Sockets::open(address, 0)?;
+        let scope = rdmalab_net::scope(address, config.zone.as_deref())?;
+        let sockets = Sockets::open(address, scope)?;
         let link_mtu = config.mtu.unwrap_or(sockets.socket.mtu()?.into());
         let mtu = PathMtu::from_link_mtu(link_mtu).unwrap_or(PathMtu::M256);
         let endpoint = EndpointConfig {
@@ -203,7 +207,7 @@ impl Device {
         Self::start(
             Poller::new()?,
             FrameDevice::Sockets(Box::new(sockets)),
-            Node::Port(port, address),
+            Node::Port(port, address, scope),
             config,
         )
     }

@@ -10,6 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use rdmalab_iwarp::End;
 use rdmalab_net::{TcpEvent, TcpRead, TcpSockets};
 
+use super::on_link;
 use crate::connections::CmError;
 use crate::iwarp::{Command, IwarpTable, ListenerId, Loss, StreamId};
 use crate::port::Port;
@@ -26,6 +27,7 @@ const SMALLEST_SEGMENT: usize = 536;
 pub(super) struct KernelStreams {
     pub(super) sockets: TcpSockets,
     address: IpAddr,
+    scope: u32,
     buffer: Box<[u8]>,
     /// Listeners whose callers wait for room in the backlog, or for a descriptor.
     crowded: BTreeSet<ListenerId>,
@@ -33,9 +35,9 @@ pub(super) struct KernelStreams {
 
 impl KernelStreams {
     /// Streams from one of the kernel's addresses.
-    pub(super) fn open(address: IpAddr) -> io::Result<Self> {
+    pub(super) fn open(address: IpAddr, scope: u32) -> io::Result<Self> {
         let sockets = TcpSockets::new(SOCKETS)?;
-        Ok(Self { sockets, address, buffer: vec![0; READ].into(), crowded: BTreeSet::new() })
+        Ok(Self { sockets, address, scope, buffer: vec![0; READ].into(), crowded: BTreeSet::new() })
     }
 
     /// Whether there is something to do of which the descriptor tells nothing.
@@ -87,7 +89,8 @@ impl KernelStreams {
                     self.sockets.close(listener.key());
                 }
                 Command::Connect { stream, source, peer } => {
-                    if let Err(error) = self.sockets.connect(stream.key(), source, peer) {
+                    if let Err(error) = self.sockets.connect(stream.key(), source, on_link(peer, self.scope))
+                    {
                         port.iwarp.failed(&mut port.context, stream, loss(&error));
                     }
                 }
@@ -103,7 +106,7 @@ impl KernelStreams {
             return Err(CmError::NoAddress(at.ip()));
         }
         // Other devices of this machine have the other addresses, and the same port.
-        let own = SocketAddr::new(self.address, at.port());
+        let own = on_link(SocketAddr::new(self.address, at.port()), self.scope);
         self.sockets.listen(listener.key(), own).map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => CmError::PortTaken(own),
             reason => CmError::NotListening { at: own, reason },

@@ -14,15 +14,15 @@ use crate::port::Port;
 pub(super) enum Node {
     /// Frames in and out. The host has the addresses, and TCP of its own.
     Host(Adapter),
-    /// IP packets in and out, dressed as frames. The operating system has the address, and TCP.
-    Port(Port, IpAddr),
+    /// IP packets in and out, dressed as frames. The operating system has the address, with its scope, and TCP.
+    Port(Port, IpAddr, u32),
 }
 
 impl Node {
     pub(super) fn port(&mut self) -> &mut Port {
         match self {
             Self::Host(adapter) => &mut adapter.port,
-            Self::Port(port, _) => port,
+            Self::Port(port, ..) => port,
         }
     }
 
@@ -46,7 +46,7 @@ impl Node {
     pub(super) fn handle_frame(&mut self, now: u64, frame: &[u8]) {
         match self {
             Self::Host(adapter) => adapter.handle_frame(now, frame),
-            Self::Port(port, _) => {
+            Self::Port(port, ..) => {
                 port.handle_packet(now, frame.get(EthernetHeader::LENGTH..).unwrap_or_default());
             }
         }
@@ -56,7 +56,7 @@ impl Node {
     pub(super) fn handle_timeout(&mut self, now: u64) {
         match self {
             Self::Host(adapter) => adapter.handle_timeout(now),
-            Self::Port(port, _) => port.handle_timeout(now),
+            Self::Port(port, ..) => port.handle_timeout(now),
         }
     }
 
@@ -64,7 +64,7 @@ impl Node {
     pub(super) fn next_timeout(&self, now: u64) -> Option<u64> {
         match self {
             Self::Host(adapter) => adapter.next_timeout(now),
-            Self::Port(port, _) => port.next_timeout(now),
+            Self::Port(port, ..) => port.next_timeout(now),
         }
     }
 
@@ -76,7 +76,7 @@ impl Node {
     ) -> Result<Progress, E> {
         let (port, address) = match self {
             Self::Host(adapter) => return adapter.transmit(now, link),
-            Self::Port(port, address) => (port, *address),
+            Self::Port(port, address, _) => (port, *address),
         };
         for _ in 0..TURN {
             if port.packet().is_none() && !port.fill(now) {

@@ -13,6 +13,7 @@ use rdmalab_wire::ethernet::{ETHERTYPE_IPV4, ETHERTYPE_IPV6};
 use rdmalab_wire::{EthernetHeader, Ipv4Header, Ipv6Header, NetworkHeader, ROCE_V2_PORT, UdpHeader};
 
 use super::kernel_streams::KernelStreams;
+use super::on_link;
 use crate::adapter::mac_for;
 
 /// Bytes in front of what arrives, for the headers.
@@ -52,7 +53,7 @@ struct Send {
 impl Sockets {
     pub(super) fn open(address: IpAddr, scope: u32) -> Result<Self, NetError> {
         let socket = DatagramSocket::bind(address, ROCE_V2_PORT, scope)?;
-        let streams = KernelStreams::open(address).map_err(|source| NetError::System {
+        let streams = KernelStreams::open(address, scope).map_err(|source| NetError::System {
             device: socket.name().to_owned(),
             action: "make an epoll descriptor for TCP",
             source,
@@ -186,10 +187,7 @@ impl Sockets {
         if *segment == 0 {
             return Ok(true);
         }
-        let mut peer = SocketAddr::new(*to, ROCE_V2_PORT);
-        if let SocketAddr::V6(v6) = &mut peer {
-            v6.set_scope_id(self.scope);
-        }
+        let peer = on_link(SocketAddr::new(*to, ROCE_V2_PORT), self.scope);
         let taken = self.socket.send(peer, &[IoSlice::new(bytes)], *segment as u16, *traffic_class)?;
         if taken {
             bytes.clear();

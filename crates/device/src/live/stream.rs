@@ -21,11 +21,9 @@ enum ListenerOf {
 
 impl Listener {
     pub(super) fn new(shared: &Arc<Shared>, port: u16) -> Result<Self, DeviceError> {
-        Ok(Self(match shared.kernels_address() {
+        Ok(Self(match shared.kernels_address(port) {
             None => ListenerOf::Emulated(emulated::Listener::new(shared, port)?),
-            Some(address) => {
-                ListenerOf::Kernel(kernel::Listener::new(shared, SocketAddr::new(address, port))?)
-            }
+            Some(at) => ListenerOf::Kernel(kernel::Listener::new(shared, at)?),
         }))
     }
 
@@ -57,9 +55,9 @@ impl Stream {
         peer: SocketAddr,
         timeout: Option<Duration>,
     ) -> Result<Self, DeviceError> {
-        Ok(Self(match shared.kernels_address() {
+        Ok(Self(match shared.kernels_address(0) {
             None => StreamOf::Emulated(emulated::Stream::connect(shared, peer, timeout)?),
-            Some(address) => StreamOf::Kernel(kernel::Stream::connect(shared, address, peer, timeout)?),
+            Some(own) => StreamOf::Kernel(kernel::Stream::connect(shared, own, peer, timeout)?),
         }))
     }
 

@@ -42,7 +42,7 @@ impl End {
         let completions = port.context.create_completion_queue(1024).unwrap();
         let memory = Arc::new(HeapMemory::new(MEMORY));
         let key = port.context.register(domain, ADDRESS, memory, Access::FULL).unwrap();
-        Self { port, streams: KernelStreams::open(address).unwrap(), channel, domain, completions, key }
+        Self { port, streams: KernelStreams::open(address, 0).unwrap(), channel, domain, completions, key }
     }
 
     /// What the engine does in one turn.

@@ -3,15 +3,15 @@
 //! The kernel does not know when the device stops. So whoever waits here looks for that now and then.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rdmalab_net::{Interest, Poller, begin_connect, has_ended};
 
-use crate::live::Shared;
 use crate::live::error::DeviceError;
+use crate::live::{Shared, on_link};
 
 /// How long to wait for a connection if nothing else is said, as Linux does.
 const PATIENCE: Duration = Duration::from_secs(130);
@@ -103,12 +103,13 @@ impl Stream {
     /// From the device's own address, so that the peer can tell us from others on this machine.
     pub(super) fn connect(
         shared: &Arc<Shared>,
-        source: IpAddr,
+        own: SocketAddr,
         peer: SocketAddr,
         timeout: Option<Duration>,
     ) -> Result<Self, DeviceError> {
         let failed = |error| DeviceError::tcp("connect to", peer, error);
-        let stream = begin_connect(source, peer).map_err(failed)?;
+        let scope = if let SocketAddr::V6(own) = own { own.scope_id() } else { 0 };
+        let stream = begin_connect(own.ip(), on_link(peer, scope)).map_err(failed)?;
         let end = end_of(Some(timeout.unwrap_or(PATIENCE)));
         if !wait(shared, &stream, Interest::Write, end)? {
             return Err(failed(io::ErrorKind::TimedOut.into()));

@@ -10,6 +10,7 @@
 
 mod address_handle;
 mod cable;
+mod capture;
 mod completion_channel;
 mod completion_queue;
 mod connection;
@@ -44,6 +45,7 @@ use rdmalab_sim::Counts;
 use rdmalab_wire::RKey;
 
 use crate::port::Port;
+use crate::recorder::RecordError;
 use node::Node;
 use notices::Notices;
 use sleepers::{Awaited, Sleepers};
@@ -83,6 +85,8 @@ struct Inner {
     has_ended: bool,
     /// Why the link takes nothing at present.
     link_fault: Option<DeviceError>,
+    /// Why the capture has ended early.
+    capture_fault: Option<Arc<RecordError>>,
     /// Nobody is at the other end of the link any more.
     is_cut: bool,
     /// What the rules on the link did to frames that we sent.
@@ -210,6 +214,11 @@ impl Shared {
         mut ready: impl FnMut(&mut Port) -> Option<T>,
     ) -> Result<Option<T>, DeviceError> {
         self.wait_for_inner(awaited, timeout, |inner| ready(inner.port()))
+    }
+
+    /// Why the capture has ended early, if it has.
+    fn capture_fault(&self) -> Option<DeviceError> {
+        self.lock().capture_fault.clone().map(DeviceError::Record)
     }
 
     /// Waits until the engine has stopped.

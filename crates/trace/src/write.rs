@@ -202,8 +202,21 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// If flushing fails.
     pub fn finish(mut self) -> Result<W, WriteError> {
-        self.out.flush().map_err(|error| WriteError::Io { packet: self.packets, error })?;
+        self.flush()?;
         Ok(self.out)
+    }
+
+    /// Hands on what waits on the way.
+    ///
+    /// # Errors
+    /// If flushing fails.
+    pub fn flush(&mut self) -> Result<(), WriteError> {
+        self.out.flush().map_err(|error| WriteError::Io { packet: self.packets, error })
+    }
+
+    /// What it writes to.
+    pub fn out(&self) -> &W {
+        &self.out
     }
 
     /// How many packets were written.

@@ -53,7 +53,8 @@ pub struct DeviceConfig {
     pub zone: Option<String>,
     /// What happens to frames between us and the link. `End::A` is our side.
     pub rules: Option<RuleSet>,
-    /// Where to record all frames.
+    /// Where to record all frames. A capture that cannot go on ends whole, and the device goes on; see
+    /// [`Device::capture_fault`].
     pub record: Option<PathBuf>,
     /// Seed of TCP's initial numbers, of connection management's and of queue pair numbers: by default the time, since peers
     /// that remember an earlier run take equal numbers for the same connections.
@@ -130,7 +131,7 @@ pub struct Device {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Stops a device, whoever is at work on it. The device itself stays with its owner.
+/// Watches over a device, and stops it, whoever is at work on it. The device itself stays with its owner.
 #[derive(Clone)]
 pub struct Stopper {
     shared: Arc<Shared>,
@@ -146,6 +147,16 @@ impl Stopper {
         drop(inner);
         self.shared.waker.wake();
         self.shared.wait_for_end(patience)
+    }
+
+    /// Whether the device has stopped, with its capture.
+    pub fn has_ended(&self) -> bool {
+        self.shared.lock().has_ended
+    }
+
+    /// What [`Device::capture_fault`] says.
+    pub fn capture_fault(&self) -> Option<DeviceError> {
+        self.shared.capture_fault()
     }
 }
 
@@ -242,6 +253,7 @@ impl Device {
                 stop: false,
                 has_ended: false,
                 link_fault: None,
+                capture_fault: None,
                 is_cut: false,
                 rule_counts: Counts::default(),
             }),
@@ -303,6 +315,12 @@ impl Device {
         self.shared.lock().link_fault.clone()
     }
 
+    /// Why the capture has ended early, if it has: the disk is full, say. The file is whole up to the frame that is named, and the
+    /// device goes on without recording. [`close`](Self::close) tells it, too.
+    pub fn capture_fault(&self) -> Option<DeviceError> {
+        self.shared.capture_fault()
+    }
+
     /// What the rules on the link did to frames that this device sent.
     pub fn rule_counts(&self) -> Counts {
         self.shared.lock().rule_counts
@@ -357,10 +375,11 @@ impl Device {
         Stopper { shared: Arc::clone(&self.shared) }
     }
 
-    /// Stops the device and ends its capture. Errors that nobody has been told of come out here.
+    /// Stops the device and ends its capture. Errors that nobody has been told of come out here, and that the capture is not of all.
     pub fn close(mut self) -> Result<(), DeviceError> {
         self.stop();
-        self.shared.lock().failure.take().map_or(Ok(()), Err)
+        let failure = self.shared.lock().failure.take();
+        failure.or_else(|| self.shared.capture_fault()).map_or(Ok(()), Err)
     }
 
     /// Waits until no streams are left, unless nobody is at the other end of the link.

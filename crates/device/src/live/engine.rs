@@ -27,7 +27,9 @@ pub(super) fn run(shared: &Arc<Shared>, poller: Poller, mut wire: Wire) {
         let Port { endpoint, context, .. } = inner.port();
         endpoint.end_all(context);
     }
-    inner.failure = outcome.and(wire.finish()).err();
+    wire.capture.finish();
+    inner.capture_fault = wire.capture.fault();
+    inner.failure = outcome.err();
 }
 
 /// Tells the handles that the engine has ended, however it ended.
@@ -60,6 +62,7 @@ fn drive(shared: &Arc<Shared>, mut poller: Poller, wire: &mut Wire) -> Result<()
             wire.note_fault(error);
         }
         inner.link_fault = wire.fault();
+        inner.capture_fault = wire.capture.fault();
         let down = match turn {
             Ok(made) => {
                 progress = made;

@@ -1,14 +1,15 @@
-//! The live link of a device: what moves frames, what rules do to them in front of it, and the recorder beside it.
+//! The live link of a device: what moves frames, what rules do to them in front of it, and the capture beside it.
 
-use rdmalab_net::{Interest, MonotonicClock, NetError};
+use rdmalab_net::{Interest, NetError};
 use rdmalab_sim::{Counts, End, Link, LinkConfig, RuleSet};
 use rdmalab_trace::Direction;
 
+use super::capture::Capture;
 use super::error::DeviceError;
 use super::frame_device::FrameDevice;
 use crate::recorder::Recorder;
 
-/// What moves frames, with its rules and its recorder.
+/// What moves frames, with its rules and its capture.
 ///
 /// The capture shows the link as the emulated side sees it: all frames that it sent, those that a rule lost too, with a
 /// comment, and all frames that came in before a rule touched them.
@@ -16,9 +17,7 @@ pub(super) struct Wire {
     pub(super) device: FrameDevice,
     /// Frames pass it only where rules were asked for. [`End::A`] is our side.
     link: Option<Link>,
-    recorder: Option<Recorder>,
-    /// Time 0 of the capture.
-    start: u64,
+    pub(super) capture: Capture,
     /// A frame that the device did not take yet.
     stuck: Option<Vec<u8>>,
     /// The device did not take all that it was handed yet.
@@ -55,8 +54,7 @@ impl Wire {
         Self {
             device,
             link: rules.map(|rules| Link::new(instant, rules)),
-            recorder,
-            start: MonotonicClock::now(),
+            capture: Capture::new(recorder),
             stuck: None,
             is_full: false,
             health: Health::default(),
@@ -94,7 +92,7 @@ impl Wire {
             self.health.sent = true;
             let taken = self.health.heed(self.device.send(frame))?;
             if taken {
-                self.record(Direction::Out, frame, None)?;
+                self.capture.record(Direction::Out, frame, None);
             }
             return Ok(taken);
         };
@@ -103,7 +101,7 @@ impl Wire {
         }
         let report = link.send(now, End::A, frame);
         let comment = report.judgement.rule.map(|_| link.rules().explain(&report.judgement).to_string());
-        self.record(Direction::Out, frame, comment.as_deref())?;
+        self.capture.record(Direction::Out, frame, comment.as_deref());
         self.pump(now, |_| ())?;
         Ok(true)
     }
@@ -117,9 +115,7 @@ impl Wire {
     ) -> Result<(), DeviceError> {
         for _ in 0..most {
             let Some(frame) = self.device.next_frame()? else { break };
-            if let Some(recorder) = &mut self.recorder {
-                record(recorder, self.start, Direction::In, frame, None)?;
-            }
+            self.capture.record(Direction::In, frame, None);
             match &mut self.link {
                 Some(link) => drop(link.send(now, End::B, frame)),
                 None => take(frame),
@@ -161,39 +157,6 @@ impl Wire {
         }
         Ok(())
     }
-
-    fn record(
-        &mut self,
-        direction: Direction,
-        frame: &[u8],
-        comment: Option<&str>,
-    ) -> Result<(), DeviceError> {
-        match &mut self.recorder {
-            Some(recorder) => record(recorder, self.start, direction, frame, comment),
-            None => Ok(()),
-        }
-    }
-
-    /// Ends the capture.
-    pub(super) fn finish(&mut self) -> Result<(), DeviceError> {
-        if let Some(recorder) = self.recorder.take() {
-            recorder.finish()?;
-        }
-        Ok(())
-    }
-}
-
-/// Records with the time of this very moment: a turn's own time is that of its beginning.
-fn record(
-    recorder: &mut Recorder,
-    start: u64,
-    direction: Direction,
-    frame: &[u8],
-    comment: Option<&str>,
-) -> Result<(), DeviceError> {
-    let time = MonotonicClock::now().saturating_sub(start);
-    recorder.record(0, time, direction, frame, comment)?;
-    Ok(())
 }
 
 /// Errors that a back end may get over without stopping: the device is down for now, or without its address.

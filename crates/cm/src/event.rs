@@ -14,6 +14,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 
 use rdmalab_wire::Qpn;
 use rdmalab_wire::mad::{RejMessage, RejReason};
@@ -176,4 +177,25 @@ pub enum DisconnectCause {
     Stale,
     /// The peer rejected what we hold for a connection.
     Rejected(RejReason),
+}
+
+impl fmt::Display for DisconnectCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ours => f.write_str("this side ended it"),
+            Self::Peer => f.write_str("the peer ended it"),
+            Self::Both => f.write_str("both sides ended it at once"),
+            Self::NoAnswer => f.write_str("this side ended it, and the peer does not answer"),
+            Self::Stale => {
+                f.write_str("the peer has forgotten it: it makes another with the same queue pair")
+            }
+            Self::Rejected(reason) => {
+                write!(
+                    f,
+                    "the peer rejects what this side holds for a connection (REJ reason {}, {reason})",
+                    reason.0
+                )
+            }
+        }
+    }
 }

@@ -21,11 +21,11 @@ mod streams;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
-use rdmalab_cm::{Cm, Config, ConnectionId, ListenerId, ResolutionId};
+use rdmalab_cm::{AnswerRequest, Cm, Config, ConnectionId, ListenerId, ResolutionId};
 use rdmalab_roce::{CreateError, Endpoint, Event};
 use rdmalab_sim::{Random, Seed};
 use rdmalab_verbs::{Context, LimitReached, Table};
-use rdmalab_wire::mad::PortSpace;
+use rdmalab_wire::mad::{PortSpace, SidrStatus};
 use rdmalab_wire::{PKey, Psn};
 
 use crate::general_services::GeneralServices;
@@ -267,7 +267,7 @@ impl Connections<'_> {
     }
 
     /// Ends an identifier (`rdma_destroy_id`), whatever it is doing: a call is taken back, one that nobody has answered
-    /// refused, a connection ended. Its queue pair stays. No events follow.
+    /// refused, and so is a question, a connection ended. Its queue pair stays. No events follow.
     pub fn destroy_id(&mut self, now: u64, id: CmId) -> Result<(), CmError> {
         let table = &mut *self.table;
         let identifier = table.identifiers.remove(id.0).ok_or(CmError::UnknownId)?;
@@ -280,6 +280,11 @@ impl Connections<'_> {
             let _ = match below {
                 Below::Connection(connection) => table.cm.destroy(now, connection),
                 Below::Listener(listener) => table.cm.stop_listening(listener),
+                // Who asks is not left without an answer.
+                Below::Question(question) if identifier.stage == Stage::Called => {
+                    let refused = AnswerRequest::Refused { status: SidrStatus::REJECTED, private_data: &[] };
+                    table.cm.answer(now, question, &refused)
+                }
                 Below::Question(question) => table.cm.cancel_resolution(question),
                 Below::Stream(stream) => {
                     self.iwarp.forget(self.context, stream);

@@ -52,6 +52,28 @@ impl CompletionStatus {
     }
 }
 
+impl CompletionStatus {
+    /// What it means, for people.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Success => "it is done",
+            Self::LocalLengthError => "a message did not fit the receive or the queue pair",
+            Self::LocalQueuePairOperationError => "the queue pair could not carry it out",
+            Self::LocalProtectionError => {
+                "a region of this side is not there, too small, or not open for this"
+            }
+            Self::WorkRequestFlushed => "the queue pair had ended before it was done",
+            Self::MemoryWindowBindError => "a memory window could not be bound so",
+            Self::BadResponse => "the peer's answer made no sense",
+            Self::RemoteInvalidRequest => "one side found the request of the other invalid",
+            Self::RemoteAccessError => "a key or its rights do not allow the access",
+            Self::RemoteOperationError => "the peer could not carry it out",
+            Self::RetryExceeded => "no acknowledgement came, however often it was sent",
+            Self::RnrRetryExceeded => "the peer had no receive for it, however often it was sent",
+        }
+    }
+}
+
 impl core::fmt::Display for CompletionStatus {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.pad(self.verbs_name())

@@ -1,5 +1,6 @@
 //! What a program that makes connections is told (`rdma_cm_event`).
 
+use std::fmt;
 use std::net::SocketAddr;
 
 use rdmalab_cm::{CommandError, DisconnectCause};
@@ -73,6 +74,37 @@ pub enum CmEventKind {
     Disconnected(DisconnectCause),
     /// Nothing of the connection can be under way any more.
     TimeWaitExit,
+}
+
+impl fmt::Display for CmEventKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AddressResolved => f.write_str("the way to the address is known"),
+            Self::AddressError(error) => write!(f, "packets to the peer would go nowhere: {error}"),
+            Self::RouteResolved => f.write_str("the route is known"),
+            Self::ConnectRequest { .. } => f.write_str("somebody calls"),
+            Self::Established { .. } => f.write_str("the connection stands"),
+            Self::ServiceResolved { queue_pair, .. } => {
+                write!(f, "the datagram service is behind queue pair {}", queue_pair.value())
+            }
+            Self::Rejected { reason, .. } => {
+                write!(f, "the peer refused it (REJ reason {}, {reason})", reason.0)
+            }
+            Self::ServiceRefused(status) => {
+                write!(f, "the peer has no such datagram service (SIDR status {}, {status})", status.0)
+            }
+            Self::Unreachable => f.write_str("the peer does not answer"),
+            Self::ConnectError(reason) => {
+                write!(
+                    f,
+                    "this side could not make it, and told the peer so (REJ reason {}, {reason})",
+                    reason.0
+                )
+            }
+            Self::Disconnected(cause) => write!(f, "it is over: {cause}"),
+            Self::TimeWaitExit => f.write_str("nothing of the connection is under way any more"),
+        }
+    }
 }
 
 /// Why a peer's address leads nowhere.

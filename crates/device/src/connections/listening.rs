@@ -6,7 +6,7 @@ use rdmalab_cm::{AcceptRequest, AnswerRequest, Listen, ListenKind, RejectRequest
 use rdmalab_roce::{Endpoint, QueuePairConfig};
 use rdmalab_verbs::{Path, QueuePairType};
 use rdmalab_wire::Qpn;
-use rdmalab_wire::mad::{PortSpace, ServiceId, SidrStatus};
+use rdmalab_wire::mad::{PortSpace, RejReason, ServiceId, SidrStatus};
 
 use super::attributes::{Agreement, RDMA_UDP_QKEY, datagram, init};
 use super::identifier::{Identifier, Stage};
@@ -143,14 +143,30 @@ impl Connections<'_> {
 
     /// Refuses a call (`rdma_reject`).
     pub fn reject(&mut self, now: u64, id: CmId, private_data: &[u8]) -> Result<(), CmError> {
+        self.refuse(now, id, &RejectRequest::consumer(private_data), SidrStatus::REJECTED)
+    }
+
+    /// Refuses a call since there is no room for it, which the caller is told: by a REJ for lack of resources, or, if it asked
+    /// for a datagram service, by the answer that no queue pair is free. Over iWARP refusals have no reasons.
+    pub fn reject_for_want_of_room(&mut self, now: u64, id: CmId) -> Result<(), CmError> {
+        let request = RejectRequest { reason: RejReason::NO_RESOURCES, ..RejectRequest::consumer(&[]) };
+        self.refuse(now, id, &request, SidrStatus::NO_QP)
+    }
+
+    fn refuse(
+        &mut self,
+        now: u64,
+        id: CmId,
+        request: &RejectRequest<'_>,
+        status: SidrStatus,
+    ) -> Result<(), CmError> {
+        let private_data = request.private_data;
         let below = self.table.at(id, Stage::Called)?.below;
         match below {
             Some(Below::Stream(stream)) => return self.reject_stream(id, stream, private_data),
-            Some(Below::Connection(connection)) => {
-                self.table.cm.reject(now, connection, &RejectRequest::consumer(private_data))?;
-            }
+            Some(Below::Connection(connection)) => self.table.cm.reject(now, connection, request)?,
             Some(Below::Question(question)) => {
-                let refused = AnswerRequest::Refused { status: SidrStatus::REJECTED, private_data };
+                let refused = AnswerRequest::Refused { status, private_data };
                 self.table.cm.answer(now, question, &refused)?;
             }
             _ => return Err(CmError::WrongState(Stage::Over.name())),

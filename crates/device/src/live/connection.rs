@@ -167,6 +167,12 @@ impl Identifier {
         with(&self.shared, |now, mut connections| connections.reject(now, self.id, private_data))
     }
 
+    /// Refuses a call since there is no room for it, and says so; see
+    /// [`Connections::reject_for_want_of_room`](crate::Connections::reject_for_want_of_room).
+    pub fn reject_for_want_of_room(&self) -> Result<(), DeviceError> {
+        with(&self.shared, |now, mut connections| connections.reject_for_want_of_room(now, self.id))
+    }
+
     /// Ends a connection (`rdma_disconnect`): the queue pair goes to the error state, the peer is told.
     pub fn disconnect(&self) -> Result<(), DeviceError> {
         with(&self.shared, |now, mut connections| connections.disconnect(now, self.id))

@@ -78,7 +78,7 @@ pub enum DeviceError {
     #[error("{0}")]
     Connection(#[from] CmError),
     /// The connection did not come about.
-    #[error("no connection: {0:?}")]
+    #[error("no connection: {0}")]
     NoConnection(Box<CmEventKind>),
     /// A completion queue cannot be armed.
     #[error("the completion queue has no channel that could tell: make one, and the queue with it")]

@@ -7,6 +7,7 @@ mod blocks;
 
 use std::fmt::{self, Display, Formatter};
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rdmalab_trace::{Direction, Entry, InterfaceId, WriteError, Writer};
@@ -24,6 +25,13 @@ pub struct RecordError {
     pub source: WriteError,
 }
 
+impl RecordError {
+    /// What the operating system said.
+    pub fn io_error(&self) -> Option<&io::Error> {
+        if let WriteError::Io { error, .. } = &self.source { Some(error) } else { None }
+    }
+}
+
 impl Display for RecordError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
@@ -32,9 +40,9 @@ impl Display for RecordError {
             Some(0) => write!(f, "the capture {path} ended in front of its first frame: ")?,
             Some(frames) => write!(f, "the capture {path} ended at frame {frames}: ")?,
         }
-        match &self.source {
-            WriteError::Io { error, .. } => error.fmt(f),
-            other => other.fmt(f),
+        match self.io_error() {
+            Some(error) => error.fmt(f),
+            None => self.source.fmt(f),
         }
     }
 }

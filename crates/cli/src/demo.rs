@@ -34,6 +34,7 @@ use std::time::Duration;
 use rdmalab_device::{CongestionControl, IwarpProfile, IwarpSettings, Profile, Recorder};
 use rdmalab_sim::{End, PerEnd, Probability, RuleSet, Seed, rule};
 
+use crate::capture;
 use crate::outcome::{self, Error, Outcome, Result, unprinted};
 use crate::profile;
 use kind::Kind;
@@ -177,10 +178,10 @@ pub fn run(options: &Options) -> Result<Outcome> {
     };
     let mut pair = Pair::new(&plan, habits)?;
 
-    let recorder = options.pcap.as_deref().map(|path| {
-        Recorder::create(path, &["A", "B"])
-            .map_err(|error| Error::usage(error).advice("name a file that can be written after --pcap"))
-    });
+    let recorder = options
+        .pcap
+        .as_deref()
+        .map(|path| Recorder::create(path, &["A", "B"]).map_err(|fault| capture::refused(&fault)));
     let stdout = anstream::stdout();
     let columns = stdout.is_terminal().then(terminal_size::terminal_size).flatten().map(|(width, _)| width.0);
     let detail = match (options.all, options.quiet) {
@@ -194,7 +195,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
 
     report::introduce(options, &plan, &pair, &mut witness.ladder)?;
     let course = exchange::run(&mut pair, &plan, &mut witness)?;
-    let (mut ladder, tally) = witness.finish()?;
+    let (mut ladder, tally, unrecorded) = witness.finish();
 
     let lost = tally.a.lost + tally.b.lost;
     let (a, b) = (pair.side(End::A).bytes(), pair.side(End::B).bytes());
@@ -211,7 +212,10 @@ pub fn run(options: &Options) -> Result<Outcome> {
     say(&mut ladder, adapters.trim_fmt())?;
     let result = report::conclude(options, &plan, &course, &verdict, pair.now(), &mut ladder);
     ladder.out().flush().map_err(unprinted)?;
-    result
+    match unrecorded {
+        Some(fault) => result.and(Err(Error::failed(fault))),
+        None => result,
+    }
 }
 
 impl Options {

@@ -2,18 +2,19 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rdmalab_device::{
-    ConfigError, CongestionControl, Device, DeviceConfig, DeviceError, HostAddress, IwarpCounters,
-    IwarpProfile, IwarpSettings, NetError, Profile, Transport, VlanTag,
+    ConfigError, CongestionControl, Device, DeviceConfig, DeviceError, IwarpCounters, IwarpProfile,
+    IwarpSettings, NetError, Profile, Transport, VlanTag,
 };
 use rdmalab_sim::rule::{self, duplicate, from, lose, only, reorder};
 use rdmalab_sim::{Counts, End, Probability, RuleSet, Seed};
 
+use crate::address::OwnAddress;
+use crate::capture;
 use crate::interrupt;
 use crate::outcome::{Error, Result};
 use crate::profile;
@@ -35,7 +36,7 @@ pub struct LinkOptions {
 
     /// Our own address. With --tap or --interface the emulated host's, with its prefix length, which must not be the
     /// kernel's; may be given several times. Without, one that the kernel has: the device then works over a UDP socket,
-    /// which needs no privilege
+    /// which needs no privilege. Of a link-local address that several interfaces have, one is named: fe80::1%eth0
     #[arg(long, value_name = "ADDR[/LEN]", required = true)]
     pub ip: Vec<OwnAddress>,
 
@@ -96,27 +97,6 @@ pub struct LinkOptions {
     /// kernel does the TCP
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
-}
-
-/// An address, with the prefix length that a host needs and a socket does not.
-#[derive(Clone, Copy, Debug)]
-pub struct OwnAddress {
-    /// With the longest prefix if none was given.
-    pub host: HostAddress,
-    has_length: bool,
-}
-
-impl FromStr for OwnAddress {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        if let Ok(address) = text.parse::<IpAddr>() {
-            let longest = if address.is_ipv4() { 32 } else { 128 };
-            return Ok(Self { host: HostAddress::new(address, longest), has_length: false });
-        }
-        let host = text.parse::<HostAddress>().map_err(|error| error.to_string())?;
-        Ok(Self { host, has_length: true })
-    }
 }
 
 /// Reads a probability.
@@ -217,6 +197,7 @@ impl LinkOptions {
         let config = DeviceConfig {
             rules,
             record: self.pcap.clone(),
+            zone: self.ip.first().and_then(|own| own.zone.clone()),
             seed,
             gateways: self.gateway.clone(),
             vlan: self.vlan.map(|id| VlanTag { priority: 0, drop_eligible: false, id }),
@@ -244,6 +225,9 @@ impl LinkOptions {
             )
             .advice("--tap or --interface gives us a host of our own; or record with tcpdump on lo"));
         }
+        if let (Some(name), Some(zone)) = (host, self.ip.iter().find_map(|own| own.zone.as_deref())) {
+            return Err(Error::usage(format_args!("--ip: the link is that of {name}: leave out %{zone}")));
+        }
         if let Some(name) = host
             && let Some(own) = self.ip.iter().find(|own| !own.has_length)
         {
@@ -264,6 +248,9 @@ impl LinkOptions {
             }
         };
         let device = device.map_err(|error| open_error(error, &link))?;
+        if self.pcap.is_some() {
+            capture::watch(&device)?;
+        }
         Ok(Opened { device, seed, link, signalled })
     }
 }
@@ -289,12 +276,16 @@ fn open_error(error: DeviceError, link: &str) -> Error {
                 .advice(format_args!("give it a larger one: `ip link set {link} mtu 1500`")),
             _ => Error::usage(format_args!("--ip: {error}")),
         },
-        DeviceError::Record(_) | DeviceError::KernelsAddress { .. } => Error::usage(error),
+        DeviceError::Record(fault) => capture::refused(fault),
+        DeviceError::KernelsAddress { .. } => Error::usage(error),
         DeviceError::Net(net) => match **net {
             NetError::BadName { .. }
             | NetError::WrongKind { .. }
             | NetError::NoSuchDevice { .. }
             | NetError::NotEthernet { .. } => Error::usage(error),
+            NetError::ManyLinks { .. } | NetError::NotOnLink { .. } => {
+                Error::usage(format_args!("--ip: {error}"))
+            }
             NetError::NotOurAddress { .. } => Error::usage(format_args!("--ip: {error}"))
                 .advice("with --tap or --interface the address would be the emulated host's own"),
             _ => Error::failed(error),

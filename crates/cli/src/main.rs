@@ -5,6 +5,8 @@
 //! whatever the command line says.
 #![forbid(unsafe_code)]
 
+mod address;
+mod capture;
 mod craft;
 mod demo;
 mod discards;

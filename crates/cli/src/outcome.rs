@@ -66,6 +66,16 @@ impl Error {
         self
     }
 
+    /// Tells how the device ended, too, unless that is what stopped us.
+    pub fn beside<E: Display>(self, closed: &std::result::Result<(), E>) -> Self {
+        if let Err(error) = closed
+            && self.text != error.to_string()
+        {
+            tell(format_args!("rdmalab: {error}"));
+        }
+        self
+    }
+
     /// What to print; nothing if nobody is to be told.
     pub fn message(&self) -> Option<&str> {
         (self.kind != Kind::Unheard).then_some(&*self.text)

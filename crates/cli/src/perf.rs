@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::ValueEnum;
-use rdmalab_device::{PathMtu, QueuePairType};
+use rdmalab_device::{PathMtu, QueuePairType, Served};
 use rdmalab_programs::perf::{
-    self, DEFAULT_PORT, Each, Length, Measure, Operation, PerfError, RULE, Role, Step,
+    self, DEFAULT_PORT, Each, Length, Measure, Operation, PerfError, RULE, Role, Row, Step,
 };
 use rdmalab_sim::Seed;
 
+use crate::address;
 use crate::discards;
 use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
@@ -32,7 +33,7 @@ pub struct Options {
     test: Test,
 
     /// The server to connect to; without one, wait for a client
-    #[arg(value_name = "SERVER")]
+    #[arg(value_name = "SERVER", value_parser = address::peer)]
     server: Option<IpAddr>,
 
     /// Measure latency, as the programs do whose names end with _lat, instead of bandwidth
@@ -227,6 +228,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
             printed = print(line);
         }
     };
+    let (mut told, mut carried_out) = (0, None);
     let mut tell = |step: Step<'_>| match step {
         Step::Listening(_) => out(&WAITING),
         Step::Heading(heading) => out(heading),
@@ -239,7 +241,14 @@ pub fn run(options: &Options) -> Result<Outcome> {
             out(&Each::new(latencies, !options.unsorted));
         }
         Step::Each(_) => {}
-        Step::Row(row) => out(row),
+        Step::Row(row) => {
+            out(row);
+            if let Row::Bandwidth { figures, .. } = row {
+                told = figures.iterations;
+            }
+        }
+        Step::Connected(_) => {}
+        Step::Served(served) => carried_out = Some(served),
         Step::Progress { size, done } => {
             tell_error(format_args!("rdmalab: {done} messages of {size} bytes so far"));
         }
@@ -252,25 +261,25 @@ pub fn run(options: &Options) -> Result<Outcome> {
     let (counters, rules) = (device.counters(), device.rule_counts());
     let traffic = options.link.traffic(&device);
     let closed = device.close();
-    if let (Err(test), Err(error)) = (&outcome, &closed)
-        && test.to_string() != error.to_string()
-    {
-        tell_error(format_args!("rdmalab: {error}"));
-    }
     if outcome.is_err() && interrupted.load(Ordering::Relaxed) {
         tell_error("rdmalab: interrupted: the table holds what was done until then");
-        return Ok(Outcome::Fine);
+        return closed.map(|()| Outcome::Fine).map_err(Error::failed);
     }
-    outcome.map_err(test_error)?;
-    closed.map_err(Error::failed)?;
-    printed?;
+    if let Err(error @ (PerfError::NoSuchGid(_) | PerfError::Options(_))) = outcome {
+        return Err(test_error(error));
+    }
     // Beside the table, which others may want to read.
+    if options.is_asked() {
+        carried_out.map(|served| options.carried_out(served, told)).into_iter().for_each(tell_error);
+    }
     tell_error(traffic);
     for (reason, count) in discards::seen(&counters) {
         tell_error(format_args!("received and discarded: {count} ({})", discards::words(reason)));
     }
     options.link.mistreated(&rules, seed).for_each(tell_error);
-    Ok(Outcome::Fine)
+    outcome.map_err(|error| test_error(error).beside(&closed))?;
+    printed?;
+    closed.map(|()| Outcome::Fine).map_err(Error::failed)
 }
 
 const WAITING: &str = "\n************************************\n\
@@ -313,6 +322,25 @@ impl Options {
             return Err(Error::usage(text).advice("-D measures any number, and keeps none of them"));
         }
         Ok(())
+    }
+
+    /// Whether the other side alone asks for what is done, and nothing completes here.
+    fn is_asked(&self) -> bool {
+        let to_and_fro = self.bidirectional || (self.latency && matches!(self.test, Test::Write));
+        self.server.is_none() && !to_and_fro && !matches!(self.test, Test::Send)
+    }
+
+    /// What came of the client's requests, of which it tells so many.
+    fn carried_out(&self, served: Served, told: u64) -> String {
+        let Served { messages, bytes } = served;
+        let is_all = self.all || self.duration.is_some() || messages >= told;
+        let lost = match self.connection {
+            Connection::Uc if !is_all => {
+                format!("; {} of its {told} are lost, as UC sends nothing again", told - messages)
+            }
+            _ => String::new(),
+        };
+        format!("carried out for the client: {messages} messages, {bytes} bytes{lost}")
     }
 
     fn test(&self, stop: Arc<AtomicBool>, mtu: PathMtu, first_psn: u32) -> perf::Options {

@@ -8,10 +8,11 @@ use rdmalab_device::PathMtu;
 use rdmalab_programs::pingpong::{self, DEFAULT_PORT, Kind, MOST_QUEUE_PAIRS, PingpongError, Step};
 use rdmalab_sim::Seed;
 
+use crate::address;
 use crate::discards;
 use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
-use crate::outcome::{Error, Outcome, Result, print, tell as tell_error};
+use crate::outcome::{Error, Outcome, Result, print};
 
 /// Speaks ibv_rc_pingpong, or one of its sisters, with a peer: as client if a server is named, else as server. The peer
 /// may be the real program on a real adapter, on Linux' rxe, or another rdmalab.
@@ -19,7 +20,7 @@ use crate::outcome::{Error, Outcome, Result, print, tell as tell_error};
 #[command(allow_negative_numbers = true)]
 pub struct Options {
     /// The server to connect to; without one, wait for a client
-    #[arg(value_name = "SERVER", conflicts_with = "listen")]
+    #[arg(value_name = "SERVER", conflicts_with = "listen", value_parser = address::peer)]
     server: Option<IpAddr>,
 
     /// Wait for a client, which is the rule where no server is named
@@ -202,11 +203,6 @@ pub fn run(options: &Options) -> Result<Outcome> {
     };
     let (counters, rules) = (device.counters(), device.rule_counts());
     let closed = device.close();
-    if let (Err(game), Err(error)) = (&report, &closed)
-        && game.to_string() != error.to_string()
-    {
-        tell_error(format_args!("rdmalab: {error}"));
-    }
     if let Err(error) = &report
         && interrupted.load(Ordering::Relaxed)
     {
@@ -214,10 +210,9 @@ pub fn run(options: &Options) -> Result<Outcome> {
             print(report)?;
         }
         print("interrupted")?;
-        return Ok(Outcome::Fine);
+        return closed.map(|()| Outcome::Fine).map_err(Error::failed);
     }
-    let report = report.map_err(game_error)?;
-    closed.map_err(Error::failed)?;
+    let report = report.map_err(|error| game_error(error).beside(&closed))?;
     printed?;
     print(report)?;
     if report.unacknowledged {
@@ -233,7 +228,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
         print(format_args!("received and discarded: {count} ({})", discards::words(reason)))?;
     }
     options.link.mistreated(&rules, seed).try_for_each(print)?;
-    Ok(Outcome::Fine)
+    closed.map(|()| Outcome::Fine).map_err(Error::failed)
 }
 
 fn game_error(error: PingpongError) -> Error {

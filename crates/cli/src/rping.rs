@@ -11,6 +11,7 @@ use rdmalab_programs::rping::{self, DEFAULT_PORT};
 use rdmalab_programs::serve::{self, Happening, Ledger, Program, Services};
 use rdmalab_programs::{ConnectError, Report};
 
+use crate::address;
 use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
 use crate::outcome::{Error, Outcome, Result, print, tell};
@@ -32,11 +33,11 @@ pub struct Options {
     client: bool,
 
     /// The server's address: whom to call, or at which of our addresses to be called [default: all]
-    #[arg(short = 'a', value_name = "ADDRESS")]
+    #[arg(short = 'a', value_name = "ADDRESS", value_parser = address::peer)]
     address: Option<IpAddr>,
 
     /// From which of our addresses to call
-    #[arg(short = 'I', value_name = "ADDRESS", requires = "client")]
+    #[arg(short = 'I', value_name = "ADDRESS", requires = "client", value_parser = address::peer)]
     source: Option<IpAddr>,
 
     #[command(flatten)]
@@ -93,10 +94,9 @@ pub fn run(options: &Options) -> Result<Outcome> {
     };
     let traffic = options.link.traffic(&device);
     let closed = device.close();
-    let outcome = outcome?;
-    closed.map_err(Error::failed)?;
+    let outcome = outcome.map_err(|game| game.beside(&closed))?;
     print(traffic)?;
-    Ok(outcome)
+    closed.map(|()| outcome).map_err(Error::failed)
 }
 
 fn ping(options: &Options, device: &rdmalab_device::Device, stop: &Arc<AtomicBool>) -> Result<Outcome> {

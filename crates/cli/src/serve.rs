@@ -1,6 +1,7 @@
 //! `rdmalab serve`: a host that stays up and serves the clients of the test programs.
 
 mod bulletin;
+mod columns;
 mod counters;
 mod table;
 
@@ -105,7 +106,8 @@ pub struct Options {
     #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pingpong_rounds: u32,
 
-    /// Clients of a program at once, those that come by TCP counted together; more are refused
+    /// Clients of a program at once, those that come by TCP counted together; more are refused. One address gets no more of
+    /// these places than it leaves free for others
     #[arg(long, value_name = "COUNT", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=16_384))]
     most_clients: u32,
 
@@ -130,9 +132,8 @@ pub fn run(options: &Options) -> Result<Outcome> {
     for line in counted {
         print(line)?;
     }
-    outcome?;
-    closed.map_err(Error::failed)?;
-    Ok(Outcome::Fine)
+    outcome.map_err(|error| error.beside(&closed))?;
+    closed.map(|()| Outcome::Fine).map_err(Error::failed)
 }
 
 fn work(

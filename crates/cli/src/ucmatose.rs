@@ -8,6 +8,7 @@ use std::time::Duration;
 use rdmalab_device::Device;
 use rdmalab_programs::{ClientOptions, ConnectError, Report, Stop, ucmatose, udaddy};
 
+use crate::address;
 use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
 use crate::outcome::{Error, Outcome, Result, print};
@@ -20,11 +21,11 @@ const GRACE: Duration = Duration::from_secs(5);
 #[command(disable_version_flag = true)]
 pub struct Options {
     /// The server's address
-    #[arg(short = 's', value_name = "SERVER")]
+    #[arg(short = 's', value_name = "SERVER", value_parser = address::peer)]
     server: IpAddr,
 
     /// From which of our addresses to call
-    #[arg(short = 'b', value_name = "ADDRESS")]
+    #[arg(short = 'b', value_name = "ADDRESS", value_parser = address::peer)]
     source: Option<IpAddr>,
 
     #[command(flatten)]
@@ -88,8 +89,8 @@ fn play(
     match report {
         Err(_) if stop.load(Ordering::Relaxed) => print("interrupted")?,
         Err(error @ ConnectError::Options(_)) => return Err(Error::usage(error)),
-        report => print(report.map_err(Error::failed)?)?,
+        Err(error) => return Err(Error::failed(error).beside(&closed)),
+        Ok(report) => print(report)?,
     }
-    closed.map_err(Error::failed)?;
-    Ok(Outcome::Fine)
+    closed.map(|()| Outcome::Fine).map_err(Error::failed)
 }

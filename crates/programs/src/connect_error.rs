@@ -7,6 +7,8 @@ use rdmalab_device::{
     CompletionStatus, DeviceError, DisconnectCause, ModifyError, PostError, RejReason, SidrStatus,
 };
 
+use crate::reasons::{not_served, refused};
+
 /// Why an exchange could not be begun or finished.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -21,7 +23,7 @@ pub enum ConnectError {
     #[error("cannot connect the queue pair: {0}")]
     Modify(#[from] ModifyError),
     /// The peer refused.
-    #[error("{peer} refused the connection: {reason}{}", hint(*reason))]
+    #[error("{peer} refused the connection: {}", refused(*reason))]
     Rejected {
         /// Who.
         peer: SocketAddr,
@@ -29,7 +31,7 @@ pub enum ConnectError {
         reason: RejReason,
     },
     /// The peer refused to say where its datagram service is.
-    #[error("{peer} has no such datagram service for us: {status}")]
+    #[error("{peer} has no such datagram service for us: {}", not_served(*status))]
     NoService {
         /// Who.
         peer: SocketAddr,
@@ -39,13 +41,13 @@ pub enum ConnectError {
     /// The peer does not answer, or answered something that leads to no connection.
     #[error("no connection to {0}: it does not answer, or gives up")]
     Unreachable(SocketAddr),
-    /// The peer ended the connection early.
-    #[error("the connection ended after {done} of {of} messages: {cause:?}")]
+    /// The peer ended the connection early. One that has done nothing of it may be another program.
+    #[error("the connection ended after {done}{} messages: {cause}{}", beyond(*of), if *done == 0 { PORT } else { "" })]
     Disconnected {
         /// Messages done.
         done: u64,
-        /// Messages that were to be.
-        of: u64,
+        /// Messages that were to be, if that is known.
+        of: Option<u64>,
         /// Who ended it.
         cause: DisconnectCause,
     },
@@ -58,7 +60,7 @@ pub enum ConnectError {
         patience: Duration,
     },
     /// A request failed.
-    #[error("message {message}: the {request} failed with {status}")]
+    #[error("message {message}: the {request} failed with {status}: {}", status.meaning())]
     Failed {
         /// Messages done before.
         message: u64,
@@ -76,6 +78,14 @@ pub enum ConnectError {
         found: u32,
         /// Bytes expected.
         expected: u32,
+    },
+    /// The server of ucmatose sends more messages than were told of.
+    #[error(
+        "the server sends more than the {told} messages that were told of: start both sides with the same number (-C)"
+    )]
+    TooMany {
+        /// Messages that were told of.
+        told: u32,
     },
     /// The data is not what it must be.
     #[error("message {message}: byte {offset} is {found:#04x}, {expected:#04x} was expected")]
@@ -113,10 +123,10 @@ pub enum ConnectError {
     Options(&'static str),
 }
 
-/// What a reason may mean for whoever called.
-fn hint(reason: RejReason) -> &'static str {
-    match reason {
-        RejReason::INVALID_SERVICE_ID => " (nobody listens at that port by rdma_cm: is the server started?)",
-        _ => "",
-    }
+/// Of how many, if that is known.
+fn beyond(of: Option<u64>) -> String {
+    of.map(|of| format!(" of {of}")).unwrap_or_default()
 }
+
+/// What to look at where nothing has been done.
+const PORT: &str = "; is that the port of this program, and were both sides told alike?";

@@ -9,6 +9,7 @@ mod connect_error;
 mod meeting;
 pub mod perf;
 pub mod pingpong;
+mod reasons;
 mod report;
 pub mod rping;
 pub mod serve;

@@ -50,17 +50,17 @@ pub(crate) fn stay(device: &Device, quiet: Duration) {
 pub(crate) fn hint(status: CompletionStatus) -> &'static str {
     match status {
         CompletionStatus::RemoteAccessError => {
-            ": the peer's memory is smaller, or not open for this: was it started for another test or size (-s)?"
+            "the peer's memory is smaller, or not open for this: was it started for another test or size (-s)?"
         }
         CompletionStatus::RemoteInvalidRequest | CompletionStatus::LocalLengthError => {
-            ": was the peer started for another size (-s) or path MTU (-m), or another test?"
+            "was the peer started for another size (-s) or path MTU (-m), or another test?"
         }
         CompletionStatus::RetryExceeded => {
-            ": the peer does not answer; it has gone, or was started for fewer messages (-n)"
+            "the peer does not answer; it has gone, or was started for fewer messages (-n)"
         }
         CompletionStatus::RnrRetryExceeded => {
-            ": the peer takes no more messages; was it started for fewer (-n), or another test?"
+            "the peer takes no more messages; was it started for fewer (-n), or another test?"
         }
-        _ => "",
+        other => other.meaning(),
     }
 }

@@ -19,7 +19,7 @@ mod table;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use rdmalab_device::{Device, Stream};
+use rdmalab_device::{Device, Meter, Served, Stream};
 
 pub use error::PerfError;
 pub use exchange::{Figures, Side};
@@ -47,6 +47,10 @@ pub enum Step<'a> {
     Heading(&'a Heading<'a>),
     /// A queue pair of one of the sides.
     Side(&'a SideLine),
+    /// The queue pairs are connected; what they serve from now on can be read.
+    Connected(&'a [Meter]),
+    /// The data has flown, or has ceased to, and this is what came of the peer's requests; not told over iWARP.
+    Served(Served),
     /// Results are to come.
     Columns(Columns),
     /// Each latency that was measured of one size.
@@ -155,6 +159,7 @@ impl Test<'_> {
             }
         }
         session.connect(options, &terms, theirs)?;
+        tell(Step::Connected(&session.meters()));
         requests::post_receives(&session, options)?;
         let theirs = session.remote.clone();
         if options.operation == Operation::Send {
@@ -165,8 +170,12 @@ impl Test<'_> {
             exchange.meet(&ours, &theirs)?;
         }
         let stages = stages::Stages { session: &session, options, terms, role, exchange, ours, theirs, tell };
+        let outcome = stages.run(&sizes);
+        if let Some(served) = session.served() {
+            tell(Step::Served(served));
+        }
         // With the conversation, its connection would end.
-        let _exchange = match (stages.run(&sizes), manager) {
+        let _exchange = match (outcome, manager) {
             (Err(error), Some(manager)) => {
                 manager.give_up(&session.identifiers);
                 return Err(error);

@@ -6,12 +6,13 @@
 //! ([`Ledger`]).
 //!
 //! Invariants: no more than [`Services::most_clients`] clients of a program at once, and no more of all that come by TCP
-//! together; further ones are refused; nothing
+//! together; further ones are refused, as are those of an address that has more places than it leaves for others; nothing
 //! that a client does ends anything but its own connection; who does nothing for [`Services::idle`] is let go.
 
 mod client;
 mod games;
 mod ledger;
+mod places;
 mod reception;
 
 use std::net::SocketAddr;
@@ -142,6 +143,8 @@ pub(crate) struct Step {
     pub(crate) bytes: u64,
     /// The connection has done what it was for.
     pub(crate) finished: bool,
+    /// The peer, too, and has left without a word that came through.
+    pub(crate) gone: bool,
 }
 
 /// The numbers of one client's work requests: the client's own, and the place among its requests.

@@ -185,7 +185,7 @@ fn who_comes_beyond_the_limit_is_refused_until_another_goes() {
             // While this one is there.
             let second = rping::connect(&client, &ping(SERVER, 1, 64), |_| ControlFlow::Continue(()));
             was_refused |=
-                matches!(second, Err(ConnectError::Rejected { reason: RejReason::CONSUMER_REJECT, .. }));
+                matches!(second, Err(ConnectError::Rejected { reason: RejReason::NO_RESOURCES, .. }));
             ControlFlow::Continue(())
         })
         .unwrap();
@@ -270,7 +270,7 @@ fn who_does_not_speak_rping_or_says_nothing_is_let_go_and_others_go_on() {
     let Count { now, served, failed, .. } = ledger.total(Program::Rping);
     assert_eq!((now, served, failed), (0, 6, 5), "{said:?}");
     for (word, said) in
-        ["5 bytes came", "1 to 65535 bytes", "REM_ACCESS", "LEN_ERR", "next message"].iter().zip(&said)
+        ["5 bytes came", "1 to 65535 bytes", "REM_ACCESS", "LEN_ERR", "speaks first"].iter().zip(&said)
     {
         assert!(said.contains(word), "{word}: {said}");
     }

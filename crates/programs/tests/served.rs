@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rdmalab_device::{Device, DeviceConfig, HostAddress};
+use rdmalab_device::{Device, DeviceConfig, HostAddress, QueuePairType};
 use rdmalab_programs::perf::{self, Length, Measure, Operation, PerfError, Role};
 use rdmalab_programs::pingpong::{self, Kind};
 use rdmalab_programs::serve::{self, Happening, Ledger, Program, Services};
@@ -115,12 +115,13 @@ fn all_kinds_of_ping_pong_and_a_measurement_are_served_at_once() {
     }
     let count = ledger.total(Program::Perf);
     assert_eq!((count.served, count.failed), (1, 0), "{said:?}");
+    assert_eq!((count.messages, count.bytes), (20, 20_000), "what the client has written");
 }
 
 #[test]
-fn who_comes_by_tcp_beyond_the_limit_finds_the_connection_closed_until_another_goes() {
+fn who_comes_by_tcp_beyond_its_share_finds_the_connection_closed_until_another_goes() {
     let ((server, at), (client, _)) = (open(2, 1), open(2, 2));
-    let services = Services { most_clients: 20, ..services() };
+    let services = Services { most_clients: 40, ..services() };
     let (ledger, said) = serve_while(&server, &services, |ledger, _| {
         let connect = || client.connect(SocketAddr::new(at, PORT), Some(LIMIT)).unwrap();
         let rc = Program::Pingpong(Kind::Rc);
@@ -136,7 +137,10 @@ fn who_comes_by_tcp_beyond_the_limit_finds_the_connection_closed_until_another_g
     });
     let count = ledger.total(Program::Pingpong(Kind::Rc));
     assert_eq!((count.served, count.refused, count.failed), (21, 1, 20), "{said:?}");
-    assert!(said.iter().any(|said| said.contains("as many clients as are let in")), "{said:?}");
+    assert!(
+        said.iter().any(|said| said.contains("no more places than it leaves free for others")),
+        "{said:?}"
+    );
 }
 
 #[test]
@@ -181,4 +185,49 @@ fn a_client_that_vanishes_in_the_middle_of_its_data_is_noticed_at_once() {
         assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     });
     assert!(said.iter().any(|said| said.contains("has gone")), "{said:?}");
+}
+
+/// Of one-sided operations nothing completes at the server.
+#[test]
+fn messages_of_perftest_are_counted_while_the_client_is_still_there() {
+    let (server, at) = open(5, 1);
+    for (number, operation) in (2..).zip([Operation::Write, Operation::Read, Operation::FetchAndAdd]) {
+        let usual = perf::Options::new(operation, Measure::Bandwidth);
+        let length = Length::Time { total: Duration::from_secs(60), margin: Duration::ZERO };
+        let test =
+            perf::Options { port: PORT, size: usual.size.min(4096), length, patience: Some(LIMIT), ..usual };
+        let services = Services { perf: vec![test.clone()], ..Services::none() };
+        let (ledger, said) = serve_while(&server, &services, |ledger, _| {
+            let (client, _) = open(5, number);
+            let mut last = 0;
+            let perf = || ledger.total(Program::Perf);
+            std::thread::scope(|scope| {
+                let playing = scope.spawn(|| perf::run(&client, "udp", Role::Client(at), &test, &mut |_| ()));
+                for _ in 0..3 {
+                    wait_until(|| perf().messages > last);
+                    last = perf().messages;
+                }
+                assert_eq!((perf().now, perf().bytes), (1, perf().messages * u64::from(test.size)));
+                test.stop.store(true, Ordering::Relaxed);
+                assert!(matches!(playing.join().unwrap(), Err(PerfError::Interrupted)));
+            });
+            wait_until(|| perf().now == 0);
+        });
+        assert!(ledger.total(Program::Perf).messages > 0, "{operation:?} {said:?}");
+    }
+}
+
+#[test]
+fn a_client_of_another_connection_whose_data_goes_nowhere_fails_on_both_sides() {
+    let (server, at) = open(6, 1);
+    let (ledger, said) = serve_while(&server, &services(), |ledger, _| {
+        let (client, _) = open(6, 2);
+        let unreliable = perf::Options { kind: QueuePairType::Uc, ..write(20) };
+        let outcome = perf::run(&client, "udp", Role::Client(at), &unreliable, &mut |_| ());
+        assert!(matches!(outcome, Err(PerfError::Hangup { .. })), "{outcome:?}");
+        wait_until(|| ledger.total(Program::Perf).now == 0);
+    });
+    let count = ledger.total(Program::Perf);
+    assert_eq!((count.served, count.failed, count.messages), (1, 1, 0), "{said:?}");
+    assert!(said.iter().any(|said| said.contains("none of the 20 messages")), "{said:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use rdmalab_device::{Passage, Recorder};
+use rdmalab_device::{Passage, RecordError, Recorder};
 use rdmalab_roce::{Event, RetryCause};
 use rdmalab_sim::{End, PerEnd};
 use rdmalab_trace::Direction;
@@ -12,6 +12,7 @@ use super::packet::{History, Role};
 use super::pair::{PATH_MTU, timeout};
 use super::segment::{Cause, Conversation};
 use super::transport::Transport;
+use crate::capture;
 use crate::outcome::{Error, Result, unprinted};
 
 /// What one adapter did.
@@ -56,6 +57,8 @@ pub struct Witness<W> {
     /// Why each end last went back.
     cause: PerEnd<Option<RetryCause>>,
     tally: PerEnd<Tally>,
+    /// Why the capture has ended early.
+    unrecorded: Option<RecordError>,
     /// The first thing that went wrong while a frame was seen; frames cannot be stopped in mid-air.
     failed: Option<Error>,
 }
@@ -67,7 +70,15 @@ impl<W: Write> Witness<W> {
             Transport::Iwarp => Histories::Tcp(Box::default()),
             _ => Histories::Roce(PerEnd::default()),
         };
-        Self { ladder, recorder, history, cause: PerEnd::default(), tally: PerEnd::default(), failed: None }
+        Self {
+            ladder,
+            recorder,
+            history,
+            cause: PerEnd::default(),
+            tally: PerEnd::default(),
+            unrecorded: None,
+            failed: None,
+        }
     }
 
     /// A frame that is put on the link. What goes wrong is told by the next [`check`](Self::check).
@@ -109,7 +120,10 @@ impl<W: Write> Witness<W> {
             // An empty comment is none.
             let taken =
                 recorder.record(interface, passage.now, Direction::Out, passage.frame, Some(&comment));
-            self.note(taken.map_err(Error::failed));
+            if let Err(fault) = taken {
+                capture::ended(&fault);
+                (self.recorder, self.unrecorded) = (None, Some(fault));
+            }
         }
     }
 
@@ -176,12 +190,10 @@ impl<W: Write> Witness<W> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// Ends the capture, and hands back where the ladder is drawn.
-    pub fn finish(self) -> Result<(Ladder<W>, PerEnd<Tally>)> {
-        if let Some(recorder) = self.recorder {
-            recorder.finish().map_err(Error::failed)?;
-        }
-        Ok((self.ladder, self.tally))
+    /// Ends the capture, and hands back where the ladder is drawn, what was counted, and why the capture is not of all, if so.
+    pub fn finish(self) -> (Ladder<W>, PerEnd<Tally>, Option<RecordError>) {
+        let finished = self.recorder.map(Recorder::finish).transpose();
+        (self.ladder, self.tally, self.unrecorded.or(finished.err()))
     }
 
     fn note(&mut self, outcome: Result<()>) {

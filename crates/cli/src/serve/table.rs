@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use rdmalab_programs::serve::{Count, Ledger, Program, Row};
 
+use super::columns::{self, COLUMNS};
 use crate::outcome::{Result, print};
 
 /// Lines of news that stay in sight on a terminal.
@@ -40,8 +41,8 @@ impl Table {
 
     /// Shows how things are now; on a terminal with lines about counters below.
     pub fn show(&mut self, ledger: &Ledger, counters: &[String], news: Vec<String>) -> Result<()> {
-        let rows = self.rows(ledger);
         if !self.is_live {
+            let rows = self.rows(ledger, None);
             for line in news {
                 print(line)?;
             }
@@ -50,11 +51,10 @@ impl Table {
         self.news.extend(news);
         let stale = self.news.len().saturating_sub(NEWS);
         self.news.drain(..stale);
-        let (width, height) = terminal_size::terminal_size()
-            .map_or((80, 24), |(width, height)| (usize::from(width.0), usize::from(height.0)));
+        let (width, height) = terminal();
         let mut below: Vec<String> = counters.iter().flat_map(|line| folded(line, width)).collect();
         below.extend(self.news.clone());
-        let mut lines = rows;
+        let mut lines = self.rows(ledger, Some(width));
         let room = height.saturating_sub(below.len() + 2).max(2);
         if lines.len() > room {
             let more = lines.len() - room + 1;
@@ -80,31 +80,28 @@ impl Table {
         if ledger.rows().is_empty() {
             return print("nobody came");
         }
-        print(self.rows(ledger).join("\n"))
+        let width = self.is_live.then(|| terminal().0);
+        print(self.rows(ledger, width).join("\n"))
     }
 
-    /// The head of the table, and its lines.
-    fn rows(&mut self, ledger: &Ledger) -> Vec<String> {
+    /// The head of the table, and its lines; no wider than that, where it can be helped.
+    fn rows(&mut self, ledger: &Ledger, width: Option<usize>) -> Vec<String> {
         let seconds = self.then.elapsed().as_secs_f64().max(1e-3);
         self.then = Instant::now();
         let rows = ledger.rows();
-        let wide = rows.iter().map(|row| peer(row).len()).max().unwrap_or(0).max(9);
-        let head =
-            ["now", "served", "refused", "failed", "messages", "per s", "MB", "MB/s"].map(str::to_owned);
-        let mut lines = vec![line("program", "peer", wide, &head)];
-        lines.extend(
-            rows.iter().map(|row| line(row.program.name(), &peer(row), wide, &self.numbers(row, seconds))),
-        );
+        let cells: Vec<_> = rows.iter().map(|row| self.cells(row, seconds)).collect();
         self.before = rows.iter().map(|row| ((row.program, row.peer), row.count)).collect();
-        lines
+        columns::lines(&cells, width)
     }
 
-    fn numbers(&self, row: &Row, seconds: f64) -> [String; 8] {
+    fn cells(&self, row: &Row, seconds: f64) -> [String; COLUMNS] {
         let Row { program, peer, count } = row;
         let before = self.before.get(&(*program, *peer)).copied().unwrap_or_default();
         let rate = count.messages.saturating_sub(before.messages) as f64 / seconds;
         let megabytes = count.bytes.saturating_sub(before.bytes) as f64 / seconds / 1e6;
         [
+            program.name().to_owned(),
+            peer.map_or_else(|| "others".to_owned(), |peer| peer.to_string()),
             count.now.to_string(),
             count.served.to_string(),
             count.refused.to_string(),
@@ -117,16 +114,10 @@ impl Table {
     }
 }
 
-fn peer(row: &Row) -> String {
-    row.peer.map_or_else(|| "others".to_owned(), |peer| peer.to_string())
-}
-
-fn line(program: &str, peer: &str, wide: usize, numbers: &[String; 8]) -> String {
-    let [now, served, refused, failed, messages, rate, bytes, per_second] = numbers;
-    format!(
-        "{program:<12} {peer:<wide$} {now:>5} {served:>6} {refused:>7} {failed:>6} {messages:>9} {rate:>6} \
-         {bytes:>8} {per_second:>6}"
-    )
+/// Columns and lines of the terminal.
+fn terminal() -> (usize, usize) {
+    let size = terminal_size::terminal_size();
+    size.map_or((80, 24), |(width, height)| (width.0.into(), height.0.into()))
 }
 
 /// A line of words as lines of a width, those behind the first set in.
@@ -160,10 +151,6 @@ mod tests {
     #[test]
     fn without_a_peer_a_row_stands_for_all_others() {
         let row = Row { program: Program::Rping, peer: None, count: Count { served: 7, ..Count::default() } };
-        let numbers = Table::new().numbers(&row, 1.0);
-        assert_eq!(
-            line(row.program.name(), &peer(&row), 9, &numbers).split_whitespace().take(4).collect::<Vec<_>>(),
-            ["rping", "others", "0", "7"]
-        );
+        assert_eq!(Table::new().cells(&row, 1.0)[..4], ["rping", "others", "0", "7"]);
     }
 }

@@ -1,5 +1,6 @@
 //! The built program, as its users see it: what it prints, what it writes, how it exits.
 
+mod captures;
 mod connected;
 mod craft;
 mod demo;

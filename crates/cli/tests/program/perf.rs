@@ -100,3 +100,33 @@ fn what_has_no_meaning_for_a_test_is_refused_by_name() {
         assert!(run.out.is_empty(), "{}", run.out);
     }
 }
+
+#[test]
+fn what_was_carried_out_for_a_client_is_told_and_what_unreliable_packets_lost() {
+    let (server, client) = both(20, &["write", "-s", "5000", "-n", "200"]);
+    client.exits(0);
+    server.exits(0).says("carried out for the client: 200 messages, 1000000 bytes\n");
+
+    let test = ["write", "-c", "UC", "-s", "5000", "-n", "400"];
+    let waiting =
+        Running::start(&[&["perf"], &test[..], &["--ip", "127.79.21.1"]].concat(), "Waiting for client");
+    let lossy = ["--ip", "127.79.21.2", "127.79.21.1", "--drop-rate", "0.02", "--seed", "1"];
+    rdmalab(&[&["perf"], &test[..], &lossy].concat()).exits(0);
+    let run = waiting.finish().exits(0).says(" of its 400 are lost, as UC sends nothing again");
+    let told = run.err.split("carried out for the client: ").nth(1).and_then(|told| told.split(' ').next());
+    let messages: u64 = told.unwrap().parse().unwrap();
+    assert!((200..400).contains(&messages), "{}", run.err);
+}
+
+#[test]
+fn a_client_of_another_connection_of_which_nothing_arrives_fails_on_both_sides() {
+    let test = ["perf", "write", "-n", "100", "--ip"];
+    let waiting = Running::start(&[&test[..], &["127.79.22.1"]].concat(), "Waiting for client");
+    let client = rdmalab(&[&test[..], &["127.79.22.2", "127.79.22.1", "-c", "UC"]].concat());
+    client.exits(1).says("the peer closed the connection");
+    waiting
+        .finish()
+        .exits(1)
+        .says("none of the 100 messages that the client tells of has arrived here")
+        .says("discarded");
+}

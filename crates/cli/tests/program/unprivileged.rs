@@ -57,6 +57,65 @@ fn nobody_serves_and_measures_over_udp_sockets_in_an_empty_namespace() {
     assert!(judged.status.success() && summary.contains("ICRC right in"), "{summary}");
 }
 
+/// Two neighbours with link-local addresses, the second of which two interfaces have.
+const LINK_LOCAL: &str = r#"
+set -eu
+ip link set lo up
+ip link add veth0 type veth peer name veth1
+ip link add other type veth peer name other1
+for device in veth0 veth1 other other1; do ip link set "$device" up; done
+ip address add fe80::1/64 dev veth0 nodad
+ip address add fe80::2/64 dev veth1 nodad
+ip address add fe80::2/64 dev other nodad
+for _ in $(seq 100); do ip -6 address show dev veth1 | grep -q tentative || break; sleep 0.1; done
+"$1" serve --ip fe80::1 >"$2" 2>&1 & serving=$!
+for _ in $(seq 100); do grep -q 'until Ctrl-C' "$2" && break; sleep 0.1; done
+"$1" rping -c -a fe80::1 --ip fe80::2%veth1 -C 10 -V
+"$1" perf write --ip fe80::2%veth1 -p 18516 -s 65536 -n 50 fe80::1
+"$1" perf write --ip fe80::2 fe80::1 2>&1 || echo "without a zone: $?"
+"$1" perf write --ip fe80::2%veth0 fe80::1 2>&1 || echo "in another zone: $?"
+"$1" rping -c -a fe80::1%veth1 --ip fe80::2%veth1 2>&1 || echo "with the zone of the peer: $?"
+kill -INT "$serving"
+wait "$serving"
+"$1" rping -s --iwarp --ip fe80::1%veth0 & serving=$!
+sleep 1
+"$1" rping -c --iwarp -a fe80::1 --ip fe80::2%veth1 -C 10 -V
+wait "$serving"
+echo "all is well"
+"#;
+
+#[test]
+fn neighbours_with_link_local_addresses_play_over_udp_sockets() {
+    let test = "neighbours_with_link_local_addresses_play_over_udp_sockets";
+    let mut command = match unshared() {
+        Ok(command) => command,
+        Err(reason) => return skip(test, &reason),
+    };
+    let said = crate::program::scratch("link-local.txt");
+    let child = command
+        .args(["bash", "-c", LINK_LOCAL, "script", env!("CARGO_BIN_EXE_rdmalab")])
+        .arg(&said)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output = within(child, Duration::from_secs(60));
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{out}\n{err}\n{}", std::fs::read_to_string(said).unwrap_or_default());
+    for part in [
+        "fe80::2 is an address of veth1 and other: say of which, as in fe80::2%veth1",
+        "without a zone: 2",
+        "fe80::2 is no address of veth0",
+        "in another zone: 2",
+        "the link is that of --ip: leave out %veth1",
+        "with the zone of the peer: 2",
+        "all is well",
+    ] {
+        assert!(out.contains(part), "{part:?} is not in:\n{out}\n{err}");
+    }
+}
+
 /// Ends it when the time is up.
 fn within(mut child: std::process::Child, limit: Duration) -> std::process::Output {
     let end = Instant::now() + limit;

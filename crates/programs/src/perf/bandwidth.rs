@@ -237,9 +237,9 @@ impl<'a> Flow<'a> {
         match self.options.patience {
             Some(patience) if silent >= patience => {
                 let what = if self.load.sends {
-                    "a completion (were both sides told the same test, -s and -n?)"
+                    "a completion (were both sides told the same test, -c, -s and -n?)"
                 } else {
-                    "the next message (were both sides told the same test, -s and -n?)"
+                    "the next message (were both sides told the same test, -c, -s and -n?)"
                 };
                 Err(PerfError::Silence { what, patience })
             }

@@ -84,6 +84,15 @@ pub enum PerfError {
         /// How long.
         patience: Duration,
     },
+    /// The peer says that it has done something, and nothing of it came here.
+    #[error(
+        "none of the {sent} messages that the client tells of has arrived here: was it started for another connection than \
+         this side (-c), or does the network lose all?"
+    )]
+    NothingArrived {
+        /// Messages of the client's result.
+        sent: u64,
+    },
     /// The peer left in the middle.
     #[error("the peer has gone before the test was over; it may have said why")]
     Gone,
@@ -91,7 +100,7 @@ pub enum PerfError {
     #[error("interrupted")]
     Interrupted,
     /// A request failed.
-    #[error("queue pair {queue_pair}: {request} {number} failed with {status}{}", hint(*status))]
+    #[error("queue pair {queue_pair}: {request} {number} failed with {status}: {}", hint(*status))]
     Failed {
         /// Which one, from 0.
         queue_pair: usize,

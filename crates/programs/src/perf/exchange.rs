@@ -18,7 +18,9 @@ pub use words::{Figures, Side};
 
 use super::Role;
 use super::error::PerfError;
-use words::{MANAGED_SIDE_LENGTH, OUR_VERSION, decode_mtu, decode_version, encode_mtu, encode_version};
+use words::{
+    MANAGED_SIDE_LENGTH, OUR_VERSION, SIDE_LENGTH, decode_mtu, decode_version, encode_mtu, encode_version,
+};
 
 /// Addresses of one-sided operations go round in so many bytes, in both programs.
 const CYCLE: u32 = 4096;
@@ -172,6 +174,17 @@ impl<'a, S: Wait> Exchange<'a, S> {
             None if peer_measures => Err(garbage("the results", &theirs.concat())),
             None => Ok(Figures::default()),
         }
+    }
+
+    /// Leaves in the middle: what the peer says next is heard and not answered, so that it finds the conversation ended, and not
+    /// broken off.
+    pub(super) fn leave(&mut self) {
+        const WHAT: &str = "the last word before we leave";
+        // It may have left, too.
+        let _ = match self.is_managed {
+            true => self.hear::<MANAGED_SIDE_LENGTH>(WHAT).map(drop),
+            false => self.hear::<SIDE_LENGTH>(WHAT).map(drop),
+        };
     }
 
     /// The last word of both. Nobody waits for the other's.

@@ -232,7 +232,7 @@ impl Game<'_> {
         }
         match self.options.patience {
             Some(patience) if waited >= patience => Err(PerfError::Silence {
-                what: "the next message (were both sides told the same test, -s and -n?)",
+                what: "the next message (were both sides told the same test, -c, -s and -n?)",
                 patience,
             }),
             _ => Ok(true),

@@ -8,9 +8,9 @@
 use std::net::IpAddr;
 
 use rdmalab_device::{
-    Access, AddressHandle, Attributes, Capabilities, CompletionQueue, Device, Identifier, MemoryRegion, Path,
-    PortSpace, ProtectionDomain, Psn, QKey, QueuePair, QueuePairOptions, QueuePairType, RemoteAddress, Sge,
-    State, Target,
+    Access, AddressHandle, Attributes, Capabilities, CompletionQueue, Device, Identifier, MemoryRegion,
+    Meter, Path, PortSpace, ProtectionDomain, Psn, QKey, QueuePair, QueuePairOptions, QueuePairType,
+    RemoteAddress, Served, Sge, State, Target,
 };
 
 use super::error::PerfError;
@@ -170,6 +170,16 @@ impl Session {
             // The region holds all areas.
             let _ = self.memory.write((place * self.area) as usize, &area);
         }
+    }
+
+    /// Read what our queue pairs have served, from wherever.
+    pub(super) fn meters(&self) -> Vec<Meter> {
+        self.queue_pairs.iter().map(QueuePair::meter).collect()
+    }
+
+    /// What all of our queue pairs have served; not known over iWARP.
+    pub(super) fn served(&self) -> Option<Served> {
+        self.queue_pairs.iter().map(QueuePair::served).sum()
     }
 
     /// Our queue pairs, as the peer is told of them.

@@ -10,7 +10,7 @@ use super::session::Session;
 use super::table::{Columns, Row};
 
 /// A test that is about to begin.
-pub(super) struct Stages<'a, S> {
+pub(super) struct Stages<'a, 't, S> {
     pub(super) session: &'a Session,
     pub(super) options: &'a Options,
     pub(super) terms: Terms,
@@ -18,10 +18,10 @@ pub(super) struct Stages<'a, S> {
     pub(super) exchange: Exchange<'a, S>,
     pub(super) ours: Vec<Side>,
     pub(super) theirs: Vec<Side>,
-    pub(super) tell: &'a mut dyn FnMut(Step<'_>),
+    pub(super) tell: &'t mut dyn FnMut(Step<'_>),
 }
 
-impl<'a, S: Wait> Stages<'a, S> {
+impl<'a, S: Wait> Stages<'a, '_, S> {
     /// Runs the test with all sizes to its end, and gives the exchange back.
     pub(super) fn run(mut self, sizes: &[u32]) -> Result<Exchange<'a, S>, PerfError> {
         match (self.options.measure, self.options.operation) {
@@ -83,6 +83,12 @@ impl<'a, S: Wait> Stages<'a, S> {
         let theirs = self.exchange.figures(&last, !self.role.is_client())?;
         if !self.role.is_client() {
             self.row(theirs);
+            let arrived = self.session.served().is_none_or(|served| served.messages > 0);
+            if theirs.iterations > 0 && !arrived {
+                // What the client has sent unreliably it takes for done, whoever gets it.
+                self.exchange.leave();
+                return Err(PerfError::NothingArrived { sent: theirs.iterations });
+            }
         }
         Ok(())
     }

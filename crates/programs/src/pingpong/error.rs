@@ -117,7 +117,7 @@ pub enum PingpongError {
     #[error("interrupted after {} rounds", .0.rounds)]
     Interrupted(Report),
     /// A request failed.
-    #[error("round {round}: the {request} failed with {status}{}", hint(*status))]
+    #[error("round {round}: the {request} failed with {status}: {}", hint(*status))]
     Failed {
         /// Rounds done so far.
         round: u32,

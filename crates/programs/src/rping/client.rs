@@ -158,9 +158,7 @@ impl<'a> Client<'a> {
     /// Why a request failed: for want of a connection, if that has ended.
     fn failure(&self, ping: u64, id: u64, status: CompletionStatus) -> ConnectError {
         match cause_of_end(self.channel) {
-            Some(cause) => {
-                ConnectError::Disconnected { done: ping, of: self.options.count.unwrap_or(u64::MAX), cause }
-            }
+            Some(cause) => ConnectError::Disconnected { done: ping, of: self.options.count, cause },
             None => {
                 let request = if id == SEND { "send" } else { "receive" };
                 ConnectError::Failed { message: ping, request, status }

@@ -50,6 +50,8 @@ pub(super) struct Client {
     pub(super) stage: Stage,
     /// When it last did something.
     pub(super) last: Instant,
+    /// Whether it has done anything since it is there.
+    has_spoken: bool,
     messages: u64,
 }
 
@@ -69,32 +71,13 @@ impl Client {
         place: &Place<'_>,
         numbers: Numbers,
     ) -> Result<Self, ConnectError> {
-        let Place { domain, completions, services, longest } = *place;
-        let (sends, receives, inline) = match program {
-            Program::Rping => (rping::Answerer::SENDS, rping::Answerer::RECEIVES, 16),
-            Program::Ucmatose => {
-                let window = ucmatose::Answerer::window(services.messages);
-                (window, window, 0)
+        let (queue_pair, answerer) = match furnish(program, &identifier, place, numbers) {
+            Ok(furnished) => furnished,
+            Err(error) => {
+                // It is told so, instead of being left to wait; if it has gone, nobody is.
+                let _ = identifier.reject_for_want_of_room();
+                return Err(error);
             }
-            _ => (udaddy::Answerer::RECEIVES, udaddy::Answerer::RECEIVES, 0),
-        };
-        let capabilities = Capabilities {
-            max_send_requests: sends,
-            max_receive_requests: receives,
-            max_send_elements: 1,
-            max_receive_elements: 1,
-            max_inline: inline,
-        };
-        let kind = if program == Program::Udaddy { QueuePairType::Ud } else { QueuePairType::Rc };
-        let options = QueuePairOptions { capabilities, ..QueuePairOptions::new(kind, completions) };
-        let queue_pair = identifier.queue_pair(domain, &options)?;
-        let answerer = match program {
-            Program::Rping => Answerer::Rping(rping::Answerer::open(domain, &queue_pair, numbers)?),
-            Program::Ucmatose => {
-                let (messages, size) = (services.messages, services.size);
-                Answerer::Ucmatose(ucmatose::Answerer::open(domain, &queue_pair, numbers, messages, size)?)
-            }
-            _ => Answerer::Udaddy(udaddy::Answerer::open(domain, &queue_pair, numbers, longest)?),
         };
         let peer = identifier.ends()?.1;
         identifier.accept(&ConnectionParameters {
@@ -104,12 +87,23 @@ impl Client {
         })?;
         // Who asks for a datagram service is there as soon as he is answered.
         let stage = if program == Program::Udaddy { Stage::Connected } else { Stage::Called };
-        Ok(Self { identifier, queue_pair, answerer, program, peer, stage, last: Instant::now(), messages: 0 })
+        Ok(Self {
+            identifier,
+            queue_pair,
+            answerer,
+            program,
+            peer,
+            stage,
+            last: Instant::now(),
+            has_spoken: false,
+            messages: 0,
+        })
     }
 
     /// The connection stands.
     pub(super) fn established(&mut self) -> Result<Step, ConnectError> {
         self.stage = Stage::Connected;
+        self.last = Instant::now();
         match &mut self.answerer {
             Answerer::Ucmatose(answerer) => answerer.established(&self.queue_pair),
             _ => Ok(Step::default()),
@@ -127,6 +121,7 @@ impl Client {
             return Ok(Step::default());
         }
         self.last = Instant::now();
+        self.has_spoken = true;
         if completion.status != CompletionStatus::Success {
             return self.failed(completion.status);
         }
@@ -145,6 +140,10 @@ impl Client {
         {
             return Ok(Step::default());
         }
+        // Who has all that it came for may go before its last acknowledgement is heard, and its word that it goes may be lost, too.
+        if status == CompletionStatus::RetryExceeded && self.has_all() {
+            return Ok(Step { gone: true, ..Step::default() });
+        }
         // The peer ended the connection, which its own event tells.
         if status == CompletionStatus::WorkRequestFlushed {
             return Ok(Step::default());
@@ -159,6 +158,20 @@ impl Client {
             Answerer::Ucmatose(answerer) => answerer.is_content(),
             Answerer::Udaddy(_) => true,
         }
+    }
+
+    /// Whether the client is known to have got all that we sent it, be it that not all is acknowledged.
+    fn has_all(&self) -> bool {
+        match &self.answerer {
+            Answerer::Rping(answerer) => answerer.is_between_pings(),
+            Answerer::Ucmatose(answerer) => answerer.has_all(),
+            Answerer::Udaddy(_) => false,
+        }
+    }
+
+    /// Whether it is to speak first, as a client of rping does as soon as it is there, and has not.
+    pub(super) fn owes_first_word(&self) -> bool {
+        self.program == Program::Rping && self.stage == Stage::Connected && !self.has_spoken
     }
 
     /// What events call it.
@@ -177,4 +190,41 @@ impl Client {
         // Where there is no connection (any more), there is nobody to be told.
         let _ = self.identifier.disconnect();
     }
+}
+
+/// Makes what a client needs, its receives posted.
+fn furnish(
+    program: Program,
+    identifier: &Identifier,
+    place: &Place<'_>,
+    numbers: Numbers,
+) -> Result<(QueuePair, Answerer), ConnectError> {
+    let Place { domain, completions, services, longest } = *place;
+    let (sends, receives, inline) = match program {
+        Program::Rping => (rping::Answerer::SENDS, rping::Answerer::RECEIVES, 16),
+        Program::Ucmatose => {
+            let window = ucmatose::Answerer::window(services.messages);
+            (window, window, 0)
+        }
+        _ => (udaddy::Answerer::RECEIVES, udaddy::Answerer::RECEIVES, 0),
+    };
+    let capabilities = Capabilities {
+        max_send_requests: sends,
+        max_receive_requests: receives,
+        max_send_elements: 1,
+        max_receive_elements: 1,
+        max_inline: inline,
+    };
+    let kind = if program == Program::Udaddy { QueuePairType::Ud } else { QueuePairType::Rc };
+    let options = QueuePairOptions { capabilities, ..QueuePairOptions::new(kind, completions) };
+    let queue_pair = identifier.queue_pair(domain, &options)?;
+    let answerer = match program {
+        Program::Rping => Answerer::Rping(rping::Answerer::open(domain, &queue_pair, numbers)?),
+        Program::Ucmatose => {
+            let (messages, size) = (services.messages, services.size);
+            Answerer::Ucmatose(ucmatose::Answerer::open(domain, &queue_pair, numbers, messages, size)?)
+        }
+        _ => Answerer::Udaddy(udaddy::Answerer::open(domain, &queue_pair, numbers, longest)?),
+    };
+    Ok((queue_pair, answerer))
 }

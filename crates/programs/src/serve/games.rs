@@ -1,15 +1,17 @@
 //! Clients of programs that come by TCP: ibv_rc_pingpong, its sisters, and the tests of perftest. Each has a thread.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 use std::time::Duration;
 
-use rdmalab_device::{Device, Listener, Stream};
+use rdmalab_device::{Device, Listener, Meter, Stream};
 
+use super::places::Places;
 use super::{Happening, Ledger, Program, Services, Tell};
 use crate::connect_error::ConnectError;
-use crate::perf::{self, PerfError};
+use crate::perf::{self, PerfError, Step};
 use crate::pingpong::{self, PingpongError};
 
 /// Bytes of a client's thread: far more than a game needs, and little enough for thousands.
@@ -22,9 +24,8 @@ pub(super) struct Games<'d> {
     device: &'d Device,
     pingpong: Vec<(Listener, pingpong::Options)>,
     perf: Vec<(Listener, perf::Options)>,
-    /// Who plays now, and how many may.
-    players: AtomicUsize,
-    most: usize,
+    /// Who plays now, and who else may.
+    places: Mutex<Places>,
 }
 
 /// What all games need.
@@ -42,7 +43,11 @@ impl<'d> Games<'d> {
         let pingpong = pingpong.collect::<Result<_, ConnectError>>()?;
         let perf = services.perf.iter().map(|options| Ok((listen(options.port)?, options.clone())));
         let perf = perf.collect::<Result<_, ConnectError>>()?;
-        Ok(Self { device, pingpong, perf, players: AtomicUsize::new(0), most: services.most_clients })
+        Ok(Self { device, pingpong, perf, places: Mutex::new(Places::new(services.most_clients)) })
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for players, in threads that end soon after `stop`; games that are being played are played to their end, to
@@ -50,18 +55,33 @@ impl<'d> Games<'d> {
     pub(super) fn start<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, hall: Hall<'scope>) {
         for (listener, options) in &self.pingpong {
             scope.spawn(move || {
-                self.wait(scope, listener, hall, Program::Pingpong(options.kind), move |device, stream| {
-                    let report = pingpong::answer(device, stream, options, |_| ())?;
-                    let messages = u64::from(report.rounds);
-                    Ok::<_, PingpongError>((messages, messages * u64::from(report.size) * 2))
-                });
+                self.wait(
+                    scope,
+                    listener,
+                    hall,
+                    Program::Pingpong(options.kind),
+                    move |device, stream, _| {
+                        let report = pingpong::answer(device, stream, options, |_| ())?;
+                        let messages = u64::from(report.rounds);
+                        Ok::<_, PingpongError>((messages, messages * u64::from(report.size) * 2))
+                    },
+                );
             });
         }
         for (listener, options) in &self.perf {
             scope.spawn(move || {
-                self.wait(scope, listener, hall, Program::Perf, move |device, stream| {
-                    perf::answer(device, "", options, stream, &mut |_| ())?;
-                    // How many messages there were, only the client knows.
+                self.wait(scope, listener, hall, Program::Perf, move |device, stream, ip| {
+                    let mut watch = None;
+                    perf::answer(device, "", options, stream, &mut |step| match step {
+                        // Of most messages nothing completes here; the queue pairs know of them.
+                        Step::Connected(meters) => {
+                            let meters = meters.to_vec();
+                            let read = move || meters.iter().map(Meter::read).sum();
+                            watch = Some(hall.ledger.watch(Program::Perf, ip, read));
+                        }
+                        Step::Served(served) => drop(watch.take().map(|watch| watch.end(served))),
+                        _ => {}
+                    })?;
                     Ok::<_, PerfError>((0, 0))
                 });
             });
@@ -74,7 +94,7 @@ impl<'d> Games<'d> {
         listener: &Listener,
         hall: Hall<'scope>,
         program: Program,
-        play: impl Fn(&Device, Stream) -> Result<(u64, u64), E> + Copy + Send + 'scope,
+        play: impl Fn(&Device, Stream, Option<IpAddr>) -> Result<(u64, u64), E> + Copy + Send + 'scope,
     ) where
         E: std::error::Error + 'static,
     {
@@ -93,22 +113,22 @@ impl<'d> Games<'d> {
             let ip = peer.map(|peer| peer.ip());
             // It finds its connection closed.
             let refuse = |why: &str| {
-                self.players.fetch_sub(1, Ordering::Relaxed);
                 hall.ledger.refused(program, ip);
                 (hall.tell)(&Happening::Refused(program, peer, why));
             };
-            if self.players.fetch_add(1, Ordering::Relaxed) >= self.most {
-                refuse("there are as many clients as are let in");
+            if let Err(full) = self.places().take(ip) {
+                refuse(full.why());
                 continue;
             }
             let player = Builder::new().stack_size(STACK).spawn_scoped(scope, move || {
                 hall.ledger.came(program, ip);
                 (hall.tell)(&Happening::Came(program, peer));
-                let outcome = play(self.device, stream);
-                self.players.fetch_sub(1, Ordering::Relaxed);
+                let outcome = play(self.device, stream, ip);
+                self.places().give_back(ip);
                 tell_end(hall, program, peer, ip, outcome);
             });
             if let Err(error) = player {
+                self.places().give_back(ip);
                 refuse(&format!("there is no thread for it: {error}"));
             }
         }

@@ -3,6 +3,7 @@
 //! One thread waits for events of connections, another for completions; both take the lock of the clients for one event.
 
 use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use rdmalab_device::{
 };
 
 use super::client::{Client, Place, Stage, most_completions};
+use super::places::Places;
 use super::{Happening, Ledger, Numbers, Program, Services, Step, Tell};
 use crate::connect_error::ConnectError;
 
@@ -25,6 +27,8 @@ const PARTING: Duration = Duration::from_millis(20);
 const BACKLOG: usize = 1024;
 /// Who asked for a datagram service says nothing when he goes: he is taken for gone after this.
 const DATAGRAM_IDLE: Duration = Duration::from_secs(5);
+/// How long a client whose turn it is to speak first may wait with that. Whoever called another program's port waits, too.
+const FIRST_WORD: Duration = Duration::from_secs(3);
 /// Clients of udaddy at once: their receives take much room.
 const MOST_DATAGRAM_CLIENTS: usize = 512;
 
@@ -48,8 +52,17 @@ struct Clients {
     last_number: u64,
     /// Who is done, and when that is to be told; the oldest first.
     done: VecDeque<(Instant, u64)>,
-    /// How many there are of each program.
-    present: HashMap<&'static str, usize>,
+    /// Who has come to each program, and who else may.
+    places: HashMap<&'static str, Places>,
+}
+
+impl Clients {
+    /// A place is free again.
+    fn give_back(&mut self, program: Program, ip: Option<IpAddr>) {
+        if let Some(places) = self.places.get_mut(program.name()) {
+            places.give_back(ip);
+        }
+    }
 }
 
 impl<'d> Reception<'d> {
@@ -156,7 +169,9 @@ impl Desk<'_, '_> {
                     self.take(&mut clients, &completion);
                 }
                 let Some(client) = clients.by_number.get(&number) else { return };
-                let of = u64::from(self.reception.services.messages);
+                // A client of rping alone knows how many pings it sends.
+                let of = (client.program == Program::Ucmatose)
+                    .then(|| u64::from(self.reception.services.messages));
                 let done = client.messages();
                 let failure = match event.kind {
                     _ if client.stage == Stage::Ending => None,
@@ -183,9 +198,11 @@ impl Desk<'_, '_> {
             self.ledger.refused(program, peer.map(|peer| peer.ip()));
             (self.tell)(&Happening::Refused(program, peer, why));
         };
-        if clients.present.get(program.name()).copied().unwrap_or(0) >= most {
-            let _ = caller.reject(&[]);
-            refuse("there are as many clients as are let in");
+        let ip = peer.map(|peer| peer.ip());
+        let places = clients.places.entry(program.name()).or_insert_with(|| Places::new(most));
+        if let Err(full) = places.take(ip) {
+            let _ = caller.reject_for_want_of_room();
+            refuse(full.why());
             return;
         }
         let id = caller.id();
@@ -201,11 +218,13 @@ impl Desk<'_, '_> {
             Ok(client) => {
                 self.ledger.came(program, peer.map(|peer| peer.ip()));
                 (self.tell)(&Happening::Came(program, peer));
-                *clients.present.entry(program.name()).or_default() += 1;
                 clients.numbers.insert(id, number);
                 clients.by_number.insert(number, client);
             }
-            Err(error) => refuse(&error.to_string()),
+            Err(error) => {
+                clients.give_back(program, ip);
+                refuse(&error.to_string());
+            }
         }
     }
 
@@ -243,7 +262,10 @@ impl Desk<'_, '_> {
                 if step.messages > 0 {
                     self.ledger.did(client.program, peer, step.messages, step.bytes);
                 }
-                if step.finished && client.messages() == 0 {
+                if step.gone {
+                    client.end();
+                    self.leave(clients, number, None);
+                } else if step.finished && client.messages() == 0 {
                     client.end();
                 } else if step.finished {
                     clients.done.push_back((Instant::now() + PARTING, number));
@@ -259,10 +281,9 @@ impl Desk<'_, '_> {
     fn leave(&self, clients: &mut Clients, number: u64, failure: Option<&ConnectError>) {
         let Some(client) = clients.by_number.remove(&number) else { return };
         clients.numbers.remove(&client.id());
-        if let Some(present) = clients.present.get_mut(client.program.name()) {
-            *present = present.saturating_sub(1);
-        }
-        self.ledger.gone(client.program, client.peer.map(|peer| peer.ip()), failure.is_some());
+        let ip = client.peer.map(|peer| peer.ip());
+        clients.give_back(client.program, ip);
+        self.ledger.gone(client.program, ip, failure.is_some());
         let failure = failure.map(|failure| failure as &(dyn std::error::Error + 'static));
         (self.tell)(&Happening::Gone(client.program, client.peer, failure));
     }
@@ -271,21 +292,30 @@ impl Desk<'_, '_> {
         let mut clients = self.clients();
         let idle = self.reception.services.idle;
         let is_idle = |client: &Client| {
-            let most = if client.program == Program::Udaddy { DATAGRAM_IDLE.min(idle) } else { idle };
+            let most = match client.program {
+                Program::Udaddy => DATAGRAM_IDLE.min(idle),
+                _ if client.owes_first_word() => FIRST_WORD.min(idle),
+                _ => idle,
+            };
             client.last.elapsed() > most
         };
-        let idle: Vec<u64> = clients
+        let all: Vec<u64> = clients
             .by_number
             .iter()
             .filter(|(_, client)| is_idle(client))
             .map(|(&number, _)| number)
             .collect();
-        for number in idle {
+        for number in all {
             let Some(client) = clients.by_number.get_mut(&number) else { continue };
+            let failure = match client.program {
+                Program::Udaddy => None,
+                _ if client.owes_first_word() => Some(ConnectError::Foreign {
+                    program: "rping",
+                    what: "a client speaks first, and this one says nothing; is this the port that it meant?",
+                }),
+                _ => Some(ConnectError::Silence { what: "the next message", patience: idle }),
+            };
             client.end();
-            let silence =
-                ConnectError::Silence { what: "the next message", patience: self.reception.services.idle };
-            let failure = (client.program != Program::Udaddy).then_some(silence);
             self.leave(&mut clients, number, failure.as_ref());
         }
     }

@@ -81,7 +81,7 @@ impl Answerer {
                 return Err(ConnectError::Length { message, found, expected });
             }
             self.received += 1;
-            step = Step { messages: 1, bytes: u64::from(self.size) * 2, finished: false };
+            step = Step { messages: 1, bytes: u64::from(self.size) * 2, ..Step::default() };
             if self.expected < self.messages {
                 self.receive(queue_pair)?;
             }
@@ -104,6 +104,11 @@ impl Answerer {
     /// Whether a client that goes now has done what it came for.
     pub(crate) fn is_content(&self) -> bool {
         self.received == self.messages || self.received == 0
+    }
+
+    /// Whether the client has sent all its messages, which it does when it has got all of ours.
+    pub(crate) fn has_all(&self) -> bool {
+        self.messages > 0 && self.received == self.messages
     }
 
     fn receive(&mut self, queue_pair: &QueuePair) -> Result<(), ConnectError> {

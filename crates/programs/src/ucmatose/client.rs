@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use rdmalab_device::{
-    Access, Capabilities, ChannelEvent, CmEventKind, CmId, CompletionKind, CompletionQueue, CompletionStatus,
-    ConnectionParameters, Device, DisconnectCause, EventChannel, Identifier, MemoryRegion, Operation,
-    PortSpace, ProtectionDomain, QueuePair, QueuePairOptions, QueuePairType, ReceiveRequest, SendFlags,
-    SendRequest,
+    Access, Capabilities, ChannelEvent, CmEventKind, CmId, Completion, CompletionKind, CompletionQueue,
+    CompletionStatus, ConnectionParameters, Device, DisconnectCause, EventChannel, Identifier, MemoryRegion,
+    Operation, PortSpace, ProtectionDomain, QueuePair, QueuePairOptions, QueuePairType, ReceiveRequest,
+    SendFlags, SendRequest,
 };
 
 use super::WINDOW;
@@ -51,6 +51,8 @@ pub fn connect(device: &Device, options: &ClientOptions) -> Result<Report, Conne
     outcome
 }
 
+/// What is waited for in the end.
+const END: &str = "the end of a connection (was the server told the same -c and -C?)";
 /// How long the server may take to confirm that it is left.
 const PARTING: Duration = Duration::from_secs(2);
 
@@ -68,13 +70,29 @@ impl Client<'_> {
         }
         let time = begun.elapsed();
         while self.ended.borrow().len() < options.connections as usize {
-            let event =
-                next_event(&self.channel, options.patience, &options.stop, "the end of a connection")?;
+            let event = patiently(options.patience, &options.stop, END, |left| {
+                let event = self.channel.wait(Some(left))?;
+                Ok(event.map(Ok).or_else(|| self.more_than_told(connections).map(Err)))
+            })??;
             self.note(&event);
+        }
+        // A server that ended for want of our receives has said so in this way.
+        if let Some(error) = self.more_than_told(connections) {
+            return Err(error);
         }
         let connected = u64::from(options.connections);
         let messages = connected * u64::from(options.messages);
         Ok(Report { connections: connected, messages, size: options.size, connecting, time })
+    }
+
+    /// Whether a server has sent more than it should, which is why it does not come to its end.
+    fn more_than_told(&self, connections: &BTreeMap<CmId, Connection>) -> Option<ConnectError> {
+        let is_message = |completion: Completion| {
+            completion.status == CompletionStatus::Success && completion.kind == CompletionKind::Receive
+        };
+        let has_more = |connection: &Connection| connection.completions.poll().is_some_and(is_message);
+        let told = self.options.messages;
+        connections.values().any(has_more).then_some(ConnectError::TooMany { told })
     }
 
     /// Ends what stands, so that the server need not find out by itself.
@@ -124,10 +142,11 @@ impl Client<'_> {
         let ClientOptions { source, server, messages, .. } = *self.options;
         let identifier = way(&self.channel, PortSpace::Tcp, source, server)?;
         let window = messages.clamp(1, WINDOW);
-        let completions = self.device.completion_queue(2 * window)?;
+        // One receive more than there should be messages, so that it is noticed if there are more.
+        let completions = self.device.completion_queue(2 * window + 1)?;
         let capabilities = Capabilities {
             max_send_requests: window,
-            max_receive_requests: window,
+            max_receive_requests: window + 1,
             max_send_elements: 1,
             max_receive_elements: 1,
             max_inline: 0,
@@ -135,7 +154,7 @@ impl Client<'_> {
         let usual = QueuePairOptions::new(QueuePairType::Rc, &completions);
         let queue_pair = identifier.queue_pair(&self.domain, &QueuePairOptions { capabilities, ..usual })?;
         let connection = Connection { identifier, queue_pair, completions };
-        for _ in 0..messages.min(WINDOW) {
+        for _ in 0..=messages.min(WINDOW) {
             self.receive(&connection)?;
         }
         Ok(connection)
@@ -189,18 +208,28 @@ impl Client<'_> {
         expected: CompletionKind,
     ) -> Result<u32, ConnectError> {
         let ClientOptions { patience, ref stop, .. } = *self.options;
-        let what = if expected == CompletionKind::Receive { "a message" } else { "an acknowledgement" };
+        let what = match expected {
+            CompletionKind::Receive => "a message (was the server told the same -c and -C?)",
+            _ => "an acknowledgement",
+        };
         let wait = |patience| connection.completions.wait(Some(patience));
         let completion = patiently(patience, stop, what, wait)?;
-        if completion.status == CompletionStatus::Success && completion.kind == expected {
-            return Ok(completion.length);
+        if completion.status == CompletionStatus::Success {
+            return match completion.kind == expected {
+                true => Ok(completion.length),
+                // All that were told of have come.
+                false => Err(ConnectError::TooMany { told: self.options.messages }),
+            };
         }
-        let (done, of) = (u64::from(done), u64::from(self.options.messages));
+        let (done, of) = (u64::from(done), Some(u64::from(self.options.messages)));
         match self.cause_of_end(connection) {
             // A server ends a connection when it has all that we sent, and its last acknowledgement may be lost.
             Some(DisconnectCause::Peer | DisconnectCause::Both) if expected == CompletionKind::Send => Ok(0),
             Some(cause) => Err(ConnectError::Disconnected { done, of, cause }),
-            None => Err(ConnectError::Failed { message: done, request: what, status: completion.status }),
+            None => {
+                let request = if expected == CompletionKind::Receive { "receive" } else { "send" };
+                Err(ConnectError::Failed { message: done, request, status: completion.status })
+            }
         }
     }
 

@@ -84,7 +84,7 @@ impl Answerer {
             flags: SendFlags::SIGNALED,
             ..SendRequest::default()
         })?;
-        Ok(Step { messages: 1, bytes: u64::from(length) * 2, finished: false })
+        Ok(Step { messages: 1, bytes: u64::from(length) * 2, ..Step::default() })
     }
 }
 

@@ -4,7 +4,8 @@
 //! done and what memory must be afterwards, [`setup`] makes what an application would make and [`pair`] is what it does
 //! with it, [`connection`] is how it calls over iWARP, [`exchange`] runs the plan and judges completions, those of receives
 //! in [`arrivals`]. [`witness`] sees every packet, RoCE's by [`packet`] and TCP's by [`segment`]: it counts, records, and
-//! draws the [`ladder`]. [`verdict`] compares memories, [`summary`] and [`report`] are what
+//! draws the [`ladder`], and has the [`teacher`] explain it. What single packets are to meet with is in [`fate`].
+//! [`verdict`] compares memories, [`summary`] and [`report`] are what
 //! is said at the beginning and the end.
 //!
 //! Everything follows from the seed: the same command line prints the same text and writes the same capture.
@@ -12,6 +13,7 @@
 mod arrivals;
 mod connection;
 mod exchange;
+mod fate;
 mod idle;
 mod kind;
 mod ladder;
@@ -23,6 +25,7 @@ mod report;
 mod segment;
 mod setup;
 mod summary;
+mod teacher;
 mod transport;
 mod verdict;
 mod witness;
@@ -33,18 +36,21 @@ use std::time::Duration;
 
 use rdmalab_device::{CongestionControl, IwarpProfile, IwarpSettings, Profile, Recorder};
 use rdmalab_sim::{End, PerEnd, Probability, RuleSet, Seed, rule};
+use rdmalab_wire::Psn;
 
 use crate::capture;
 use crate::outcome::{self, Error, Outcome, Result, unprinted};
 use crate::profile;
+use fate::{Appointed, Fate};
 use kind::Kind;
 use ladder::{Detail, Ladder};
 use loss::Lose;
-use pair::{Habits, PATH_MTU, Pair};
+use pair::{FIRST_PSNS, Habits, PATH_MTU, Pair};
 use plan::Plan;
+use teacher::Teacher;
 use transport::Transport;
 use verdict::Verdict;
-use witness::{Witness, say};
+use witness::{Recording, Witness, say};
 
 /// Lines of the ladder that each operation may take unless `--all` is given.
 const LINES: u32 = 30;
@@ -52,6 +58,9 @@ const LINES: u32 = 30;
 /// The branch of the seed that the link's chance comes from. Any number would do; with this one, `--seed 7 --loss 0.05`
 /// shows both a NAK and a timeout.
 const LINK: u64 = 20;
+
+/// The last PSN, of 24 bits.
+const LAST_PSN: i64 = 0xff_ffff;
 
 /// The branch of the numbers with which TCP begins.
 const HOSTS: u64 = 21;
@@ -88,8 +97,8 @@ pub struct Options {
     /// Over iWARP, ask for markers
     #[arg(long)]
     markers: bool,
-    /// What slows A and B down: none, fixed=RATE with a rate in Gbit/s, or dcqcn, which needs --mark and a profile that
-    /// answers congestion marks (spec or connectx)
+    /// What slows A and B down: none, fixed=RATE with a rate in Gbit/s, or dcqcn, or dcqcn=RATE with the rate to begin with
+    /// [default: 40], which needs --mark and a profile that answers congestion marks (spec or connectx)
     #[arg(long, value_name = "WHAT", default_value = "none", value_parser = profile::congestion_control)]
     congestion: CongestionControl,
     /// Probability that the link marks a packet as having met congestion, from 0 to 1
@@ -98,9 +107,34 @@ pub struct Options {
     /// Probability that a RoCE packet (over iWARP: a TCP segment) is lost, from 0 to 1, in either direction
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     loss: Probability,
+    /// What becomes of single packets, as in A2=lose,B1=delay:3000: the end, the packet's number among those of its end
+    /// (repetitions count, ARP does not), and lose, duplicate, delay:MICROSECONDS, corrupt or mark
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    fate: Vec<Fate>,
+    /// Over RC, show how the connection is made and ended: by the connection manager, as over iWARP by MPA
+    #[arg(long)]
+    connect: bool,
+    /// The PSN with which A begins, at most 16777215 [default: 100]
+    #[arg(long, value_name = "N", conflicts_with = "connect",
+        value_parser = clap::value_parser!(u32).range(0..=LAST_PSN))]
+    first_psn: Option<u32>,
+    /// B posts its receives so many microseconds too late, at most 1000000; RC and XRC have A wait
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = 0,
+        value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    late_receives: u64,
     /// Write the exchange to a pcapng capture, lost packets with a comment
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    /// Capture at one end, A or B: what it sends and what arrives there, when it does. Otherwise all is captured as it is
+    /// sent, what is lost included
+    #[arg(long, value_name = "END", requires = "pcap", value_parser = end)]
+    pcap_at: Option<End>,
+    /// Leave the comments out of the capture, for somebody who is to find out
+    #[arg(long, requires = "pcap")]
+    no_comments: bool,
+    /// Explain what happens, as it happens: each kind of thing in a paragraph the first time, later in a few words
+    #[arg(long, conflicts_with = "quiet")]
+    explain: bool,
     /// Messages of each operation, at most 100000
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(0..=i64::from(Plan::MOST_MESSAGES)))]
@@ -116,6 +150,14 @@ pub struct Options {
     /// Draw no packet, print the tables only
     #[arg(long, short)]
     quiet: bool,
+}
+
+fn end(text: &str) -> std::result::Result<End, &'static str> {
+    match text {
+        "A" => Ok(End::A),
+        "B" => Ok(End::B),
+        _ => Err("A or B"),
+    }
 }
 
 fn probability(text: &str) -> std::result::Result<Probability, String> {
@@ -156,13 +198,31 @@ pub fn run(options: &Options) -> Result<Outcome> {
         ))
         .advice("leave it out, or take --iwarp-profile spec"));
     }
+    if options.fate.len() > fate::MOST {
+        return Err(Error::usage(format_args!("--fate: {} packets", options.fate.len()))
+            .advice(format_args!("name {} at most, or take --loss", fate::MOST)));
+    }
+    if options.connect && options.transport != Transport::Rc {
+        let name = options.transport.name();
+        return Err(Error::usage(format_args!("--connect: how {name} is connected cannot be shown"))
+            .advice("leave it out, or take --transport rc; iWARP shows it anyway"));
+    }
+    if options.late_receives > 0 && !matches!(options.transport, Transport::Rc | Transport::Xrc) {
+        let name = options.transport.name();
+        return Err(Error::usage(format_args!("--late-receives: {name} cannot have A wait"))
+            .advice("leave it out, or take --transport rc or xrc"));
+    }
     let kinds = kinds(options)?;
     let seed = Seed::new(options.seed);
-    let plan = Plan::new(seed.branch(0), options.transport, &kinds, options.messages, size);
+    let mut plan = Plan::new(seed.branch(0), options.transport, &kinds, options.messages, size);
+    plan.receives_late = 1_000 * options.late_receives;
     let is_iwarp = options.transport == Transport::Iwarp;
     let mut rules = RuleSet::new(seed.branch(LINK)).with(Lose::new(options.transport, options.loss));
     if options.mark.fraction() > 0.0 && !is_iwarp {
         rules = rules.with(rule::mark(options.mark));
+    }
+    for fate in &options.fate {
+        rules = rules.with(Appointed::new(options.transport, *fate));
     }
     if let Some(note) = options.idle() {
         outcome::tell(format_args!("rdmalab: {note}"));
@@ -175,13 +235,24 @@ pub fn run(options: &Options) -> Result<Outcome> {
         iwarp: IwarpSettings { profile: options.iwarp_profile(), crc, markers, pause: Duration::ZERO },
         seed: seed.branch(HOSTS),
         rules,
+        connects: options.connect,
+        first_psns: PerEnd {
+            a: Psn::new(options.first_psn.unwrap_or(FIRST_PSNS.a)),
+            b: Psn::new(FIRST_PSNS.b),
+        },
     };
     let mut pair = Pair::new(&plan, habits)?;
 
-    let recorder = options
-        .pcap
-        .as_deref()
-        .map(|path| Recorder::create(path, &["A", "B"]).map_err(|fault| capture::refused(&fault)));
+    let recorder = options.pcap.as_deref().map(|path| {
+        let names: &[&str] = match options.pcap_at {
+            None => &["A", "B"],
+            Some(End::A) => &["A"],
+            Some(End::B) => &["B"],
+        };
+        Recorder::create(path, names)
+            .map(|recorder| Recording { recorder, place: options.pcap_at, comments: !options.no_comments })
+            .map_err(|fault| capture::refused(&fault))
+    });
     let stdout = anstream::stdout();
     let columns = stdout.is_terminal().then(terminal_size::terminal_size).flatten().map(|(width, _)| width.0);
     let detail = match (options.all, options.quiet) {
@@ -191,7 +262,8 @@ pub fn run(options: &Options) -> Result<Outcome> {
     };
     let width = if is_iwarp { ladder::WIDE } else { ladder::WIDTH };
     let ladder = Ladder::new(BufWriter::new(stdout.lock()), detail, width, columns);
-    let mut witness = Witness::new(options.transport, ladder, recorder.transpose()?);
+    let teacher = options.explain.then(Teacher::default);
+    let mut witness = Witness::new(options.transport, ladder, teacher, recorder.transpose()?);
 
     report::introduce(options, &plan, &pair, &mut witness.ladder)?;
     let course = exchange::run(&mut pair, &plan, &mut witness)?;
@@ -229,10 +301,14 @@ impl Options {
 
     /// Which options change nothing, if some do; one line.
     fn idle(&self) -> Option<String> {
-        let is_marking = self.mark.fraction() > 0.0;
+        let is_marking = self.mark.fraction() > 0.0 || self.fate.iter().any(Fate::is_mark);
         let is_controlled = !matches!(self.congestion, CongestionControl::None);
-        let of_roce =
-            [("--profile", self.profile.is_some()), ("--congestion", is_controlled), ("--mark", is_marking)];
+        let of_roce = [
+            ("--profile", self.profile.is_some()),
+            ("--congestion", is_controlled),
+            ("--mark", is_marking),
+            ("--first-psn", self.first_psn.is_some()),
+        ];
         let of_iwarp = [
             ("--iwarp-profile", self.iwarp_profile.is_some()),
             ("--crc", self.crc.is_some()),

@@ -5,9 +5,11 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use rdmalab_lint::{Explained, LintError, RULES, Report};
+use rdmalab_explain::{Explanation, congestion, recovery, responses, states};
+use rdmalab_lint::{Cause, Explained, LintError, RULES, Report, Stats};
 
 use crate::outcome::{Error, Outcome, Result, tell, unprinted};
+use crate::paragraph::paragraph;
 
 /// Judge captures: were the conversations right, what was sent again, and why?
 ///
@@ -22,7 +24,8 @@ pub struct Options {
     /// One JSON object per capture and line
     #[arg(long)]
     json: bool,
-    /// Behind the findings a paragraph on each rule that was broken
+    /// Behind the findings a paragraph on each rule that was broken; at the end one on each thing of the table that is out
+    /// of the ordinary: repetitions by their causes, NAKs, losses, marks
     #[arg(long, conflicts_with = "json")]
     explain: bool,
     /// Print every rule with its source, severity and evidence, and judge nothing
@@ -107,7 +110,40 @@ fn text(options: &Options, file: &Path, report: &Report) -> String {
         return format!("{object}\n");
     }
     let head = if options.files.len() > 1 { format!("== {name}\n") } else { String::new() };
-    if options.explain { format!("{head}{}\n", Explained(report)) } else { format!("{head}{report}\n") }
+    if !options.explain {
+        return format!("{head}{report}\n");
+    }
+    let mut words = String::new();
+    for explanation in unusual(report) {
+        paragraph(&mut words, explanation);
+    }
+    let words = if words.is_empty() { words } else { format!("\nWhat the table tells of:\n\n{words}") };
+    format!("{head}{}\n{words}", Explained(report))
+}
+
+/// What happened in a capture that is out of the ordinary without being wrong.
+fn unusual(report: &Report) -> impl Iterator<Item = &'static Explanation> {
+    let sum = |count: fn(&Stats) -> u64| report.flows.iter().map(|flow| count(&flow.stats)).sum::<u64>();
+    let causes = Cause::ALL.into_iter().map(|cause| {
+        let count = |counts: &[u64; 5]| counts.get(cause as usize).copied().unwrap_or_default();
+        let happened = report.flows.iter().any(|flow| count(&flow.stats.repeated) > 0);
+        (u64::from(happened), rdmalab_explain::cause(cause))
+    });
+    let others = [
+        (sum(|stats| stats.naks), &responses::NAK_SEQUENCE),
+        (sum(|stats| stats.rnr_naks), &responses::RNR_NAK),
+        (sum(|stats| stats.error_naks), &states::ERR),
+        (sum(|stats| stats.lost_ahead + stats.lost_behind), &recovery::LOST_REQUEST),
+        (sum(|stats| stats.responses_missing), &recovery::LOST_RESPONSE),
+        (sum(|stats| stats.duplicates), &recovery::DUPLICATE),
+        (sum(|stats| stats.late), &recovery::LATE),
+        (sum(|stats| stats.marked), &congestion::MARK),
+        (report.totals.notifications, &congestion::NOTIFICATION),
+        (report.totals.pauses, &congestion::PAUSE),
+        (report.totals.priority_pauses, &congestion::PRIORITY_PAUSE),
+    ];
+    let all: Vec<(u64, &'static Explanation)> = causes.chain(others).collect();
+    all.into_iter().filter(|(count, _)| *count > 0).map(|(_, explanation)| explanation)
 }
 
 fn rules(json: bool) -> String {

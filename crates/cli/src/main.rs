@@ -12,9 +12,11 @@ mod demo;
 mod discards;
 mod dump;
 mod interrupt;
+mod lesson;
 mod link;
 mod lint;
 mod outcome;
+mod paragraph;
 mod perf;
 mod pingpong;
 mod profile;
@@ -41,12 +43,13 @@ struct CommandLine {
 const EXIT_CODES: &str =
     "Exit codes: 0 fine, 1 the peer or the check failed, 2 wrong usage or unreadable input.";
 
-/// What Craft, Demo, Dump, Lint, States and View are is said at their options.
+/// What Craft, Demo, Dump, Lesson, Lint, States and View are is said at their options.
 #[derive(Subcommand)]
 enum Command {
     Craft(craft::Options),
     Demo(demo::Options),
     Dump(dump::Options),
+    Lesson(lesson::Options),
     Lint(lint::Options),
     /// Speak perftest with a real or emulated peer
     Perf(perf::Options),
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Command::Craft(options) => craft::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::Dump(options) => dump::run(&options),
+        Command::Lesson(options) => lesson::run(&options),
         Command::Lint(options) => lint::run(&options),
         Command::Perf(options) => perf::run(&options),
         Command::Pingpong(options) => pingpong::run(&options),

@@ -26,17 +26,23 @@ pub fn switch(text: &str) -> Result<bool, &'static str> {
 /// Bytes per second of one Gbit/s.
 const GIGABIT: f64 = 125_000_000.0;
 
-/// Reads `none`, `fixed=RATE` with a rate in Gbit/s, or `dcqcn`.
+/// Reads `none`, `fixed=RATE` with a rate in Gbit/s, or `dcqcn`, which may have a rate to begin with.
 pub fn congestion_control(text: &str) -> Result<CongestionControl, &'static str> {
     match text.split_once('=') {
         None if text == "none" => Ok(CongestionControl::None),
         None if text == "dcqcn" => Ok(CongestionControl::Dcqcn(DcqcnConfig::default())),
-        Some(("fixed", rate)) => rate
-            .parse::<f64>()
-            .ok()
-            .filter(|rate| (0.001..=1000.0).contains(rate))
-            .map(|rate| CongestionControl::Fixed((rate * GIGABIT) as u64))
-            .ok_or("a rate is a number of Gbit/s from 0.001 to 1000"),
-        _ => Err("none, fixed=RATE with a rate in Gbit/s, or dcqcn"),
+        Some(("fixed", rate)) => bytes_per_second(rate).map(CongestionControl::Fixed),
+        Some(("dcqcn", rate)) => bytes_per_second(rate)
+            .map(|line_rate| CongestionControl::Dcqcn(DcqcnConfig { line_rate, ..DcqcnConfig::default() })),
+        _ => Err("none, fixed=RATE with a rate in Gbit/s, or dcqcn, or dcqcn=RATE"),
     }
+}
+
+/// Reads a rate in Gbit/s.
+fn bytes_per_second(rate: &str) -> Result<u64, &'static str> {
+    rate.parse::<f64>()
+        .ok()
+        .filter(|rate| (0.001..=1000.0).contains(rate))
+        .map(|rate| (rate * GIGABIT) as u64)
+        .ok_or("a rate is a number of Gbit/s from 0.001 to 1000")
 }

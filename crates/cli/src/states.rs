@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use rdmalab_verbs::{AttributeSet, QueuePairType, State, Transition, transitions};
 
 use crate::outcome::{Outcome, Result, unprinted};
+use crate::paragraph::paragraph;
 
 /// Columns of the required and of the optional attributes; with the states before them a line has 96 at most.
 const COLUMN: usize = 39;
@@ -25,6 +26,9 @@ pub struct Options {
     /// As Markdown
     #[arg(long)]
     markdown: bool,
+    /// In place of the tables a paragraph on each state: what a queue pair does in it, and what it is there for
+    #[arg(long, conflicts_with_all = ["markdown", "transport"])]
+    explain: bool,
 }
 
 /// The kinds of queue pairs, as they are named on the command line.
@@ -55,6 +59,14 @@ impl Kind {
 /// Prints the tables.
 pub fn run(options: &Options) -> Result<Outcome> {
     let mut text = String::new();
+    if options.explain {
+        for state in State::ALL {
+            paragraph(&mut text, rdmalab_explain::state(state));
+        }
+        let mut out = anstream::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(unprinted)?;
+        return Ok(Outcome::Fine);
+    }
     if options.markdown {
         text.push_str(
             "# The states of queue pairs\n\nWritten by `rdmalab states --markdown`; a test keeps it so.\n\n",

@@ -34,7 +34,7 @@ pub use connections::{
 };
 pub use event::DeviceEvent;
 pub use iwarp::{IwarpCounters, IwarpSettings, Transport};
-pub use network::{Network, NetworkConfig, Passage};
+pub use network::{Arrival, Network, NetworkConfig, Passage};
 pub use port::Port;
 pub use recorder::{RecordError, Recorder};
 

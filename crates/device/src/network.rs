@@ -30,6 +30,16 @@ pub struct Passage<'a> {
     pub frame: &'a [u8],
 }
 
+/// A frame that the link brought to an adapter.
+pub struct Arrival<'a> {
+    /// When, in nanoseconds.
+    pub now: u64,
+    /// Whose adapter.
+    pub to: End,
+    /// The frame, as it arrived: marked or damaged if the rules had it so.
+    pub frame: &'a [u8],
+}
+
 /// Two adapters on one link.
 ///
 /// Time passes only in [`step`](Self::step), from one event to the next. Everything that happens follows from the seeds
@@ -70,13 +80,24 @@ impl Network {
 
     /// Sends all that can be sent now, then goes on to the next event, unless that lies behind `until`; `false` if
     /// there is none before. `watch` sees each frame as it is sent.
-    pub fn step(&mut self, until: u64, mut watch: impl FnMut(&Passage<'_>)) -> bool {
+    pub fn step(&mut self, until: u64, watch: impl FnMut(&Passage<'_>)) -> bool {
+        self.step_watched(until, watch, |_| {})
+    }
+
+    /// As [`step`](Self::step); `arrive` sees each frame as it arrives, before the adapter does.
+    pub fn step_watched(
+        &mut self,
+        until: u64,
+        mut watch: impl FnMut(&Passage<'_>),
+        mut arrive: impl FnMut(&Arrival<'_>),
+    ) -> bool {
         let wakes = [End::A, End::B].map(|end| self.send(end, &mut watch));
         let next = wakes.into_iter().flatten().chain(self.link.next_arrival()).min();
         let Some(next) = next.filter(|&next| next <= until) else { return false };
         self.clock.advance_to(next);
         let now = self.clock.now();
         while let Some(delivery) = self.link.receive(now) {
+            arrive(&Arrival { now, to: delivery.to, frame: delivery.frame });
             match delivery.to {
                 End::A => self.adapters.a.handle_frame(now, delivery.frame),
                 End::B => self.adapters.b.handle_frame(now, delivery.frame),
@@ -85,6 +106,12 @@ impl Network {
         self.adapters.a.handle_timeout(now);
         self.adapters.b.handle_timeout(now);
         true
+    }
+
+    /// Lets time pass up to `until`, so that the application can do something then that nothing else brings about. What is
+    /// due before comes first: call it when [`step`](Self::step) has found nothing before `until`.
+    pub fn wait(&mut self, until: u64) {
+        self.clock.advance_to(until);
     }
 
     /// Sends what one end has to send; returns when it wants to be called again.

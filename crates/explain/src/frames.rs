@@ -21,6 +21,10 @@ TCP_LOST "tcp-lost" "A TCP segment is lost"
     "The bytes of this segment do not arrive. Those behind them do, but TCP keeps them until the gap is filled, as iWARP here \
      reads a stream in order. So unlike in RoCE, what is behind the gap is not thrown away; but everything behind it waits.",
     "RFC 9293 §3.8";
+TCP_LOST_EMPTY "tcp-lost-empty" "A TCP segment without bytes is lost"
+    "A confirmation that is lost is made good by the next one, which says as much and more; nobody sends it again. A SYN or a FIN counts as \
+     a byte and is sent again as one.",
+    "RFC 9293 §3.4, §3.8";
 TCP_BACK_DUPLICATES "tcp-back-duplicates" "TCP sends again: the same was confirmed again and again"
     "Each segment that arrives behind a gap makes the receiver confirm the same byte once more. After three of those the sender \
      takes the segment for lost and sends it again at once, without waiting for its timer. That is TCP's counterpart of \

@@ -17,6 +17,10 @@ LOST_ACKNOWLEDGEMENT "lost-acknowledgement" "An acknowledgement is lost"
      nothing is lost. If not, the requester's timer runs out, the request comes once more, and the responder recognizes it by its PSN \
      and acknowledges it again without carrying it out twice.",
     "InfiniBand volume 1, chapter 9: acknowledge messages, duplicate requests";
+LOST_NAK "lost-nak" "A NAK is lost"
+    "The responder has said once what it waits for, or how long it is not ready, and is silent until the packet comes that it asked \
+     for. The requester knows nothing of it and waits for an acknowledgement, until its timer runs out and it goes back by itself.",
+    "InfiniBand volume 1, chapter 9: PSN sequence error NAK, timeouts";
 LOST_RESPONSE "lost-response" "An answer with data is lost"
     "The bytes of a READ, or the old value of an atomic, did not arrive, and no acknowledgement can take their place. The requester \
      notices by the next answer that comes, since that has a later PSN (an implied NAK), or by its timer, and asks again: of a \

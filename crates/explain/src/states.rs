@@ -17,7 +17,7 @@ RTR "rtr" "RTR: ready to receive"
      receive before the other sends.",
     "InfiniBand volume 1, chapter 10: queue pair states";
 RTS "rts" "RTS: ready to send"
-    "It knows besides with which PSN it begins itself, how long it waits for an answer and how often it tries again. Both directions work; \
+    "Beside its peer it knows with which PSN it begins itself, how long it waits for an answer and how often it tries again. Both directions work; \
      this is where a connection spends its life.",
     "InfiniBand volume 1, chapter 10: queue pair states";
 SQD "sqd" "SQD: the send queue drains"

@@ -1,7 +1,7 @@
-//! The connection of iWARP: B listens, A calls, both are told; at the end A hangs up. In the ladder these are acts of their
-//! own: TCP's handshake, the start-up of MPA, and TCP's end.
+//! A connection made in view: B listens, A calls, both are told; at the end A hangs up. In the ladder these are acts of their
+//! own: TCP's handshake, the start-up of MPA, and TCP's end; over RoCE the messages of connection management.
 //!
-//! Over RoCE the demonstration's queue pairs are connected beforehand, and nothing of that is shown.
+//! Over RoCE that is shown only where it is asked for. Otherwise the demonstration's queue pairs are connected beforehand.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -10,12 +10,14 @@ use rdmalab_device::{
     CmChannel, CmEvent, CmEventKind, CmId, ConnectionParameters, Connections, DisconnectCause, IwarpSettings,
     PortSpace, Transport,
 };
+use rdmalab_explain::states;
 use rdmalab_sim::{End, PerEnd, Seed};
 
-use super::exchange::{Course, Failure, LAST_MOMENT};
+use super::exchange::{Course, Failure, LAST_MOMENT, observe};
 use super::ladder::Mark;
 use super::pair::{Pair, READS, unexpected};
 use super::setup;
+use super::transport::Transport as Shown;
 use super::witness::Witness;
 use crate::outcome::{Error, Result, unprinted};
 
@@ -30,6 +32,7 @@ pub struct Line {
     /// Who calls, and who is called; B listens until then.
     identifiers: PerEnd<CmId>,
     stands: PerEnd<bool>,
+    transport: Shown,
     /// A has hung up, or asks what ends the connection.
     is_ending: bool,
     is_over: PerEnd<bool>,
@@ -37,12 +40,18 @@ pub struct Line {
 
 impl Line {
     /// Identifiers on both sides; nothing has been sent.
-    pub fn new(network: &mut rdmalab_device::Network, settings: &IwarpSettings, seed: Seed) -> Result<Self> {
+    pub fn new(
+        network: &mut rdmalab_device::Network,
+        transport: Shown,
+        settings: &IwarpSettings,
+        seed: Seed,
+    ) -> Result<Self> {
         let mut open = |end: End| -> Result<(CmChannel, CmId)> {
             let port = &mut network.adapter(end).port;
             let branch = if end == End::A { 0 } else { 1 };
             port.manage_connections(seed.branch(branch).random().below(u64::MAX)).map_err(unexpected)?;
-            port.set_transport(Transport::Iwarp, settings.clone());
+            let over = if transport == Shown::Iwarp { Transport::Iwarp } else { Transport::default() };
+            port.set_transport(over, settings.clone());
             let mut connections = port.connections().map_err(unexpected)?;
             let channel = connections.create_channel().map_err(unexpected)?;
             Ok((channel, connections.create_id(channel, PortSpace::Tcp).map_err(unexpected)?))
@@ -52,6 +61,7 @@ impl Line {
             channels: PerEnd { a: a.0, b: b.0 },
             identifiers: PerEnd { a: a.1, b: b.1 },
             stands: PerEnd::default(),
+            transport,
             is_ending: false,
             is_over: PerEnd::default(),
         })
@@ -60,20 +70,27 @@ impl Line {
 
 /// The first act.
 pub fn connect<W: Write>(pair: &mut Pair, witness: &mut Witness<W>, course: &mut Course) -> Result<()> {
-    let story = "A calls B: TCP's handshake, and the start-up of MPA says what both want.";
-    witness.ladder.act("CONNECT", story).map_err(unprinted)?;
     let Some(line) = &pair.line else { return Ok(()) };
+    let (story, place) = match line.transport {
+        Shown::Iwarp => {
+            ("A calls B: TCP's handshake, and the start-up of MPA says what both want.", "TCP port")
+        }
+        _ => ("A calls B: REQ, REP and RTU say what each must know of the other.", "port"),
+    };
+    witness.ladder.act("CONNECT", story).map_err(unprinted)?;
     let (caller, listener) = (line.identifiers.a, line.identifiers.b);
     let at = SocketAddr::new(pair.side(End::B).address, PORT);
     connections(pair, End::B)?.listen(listener, at, BACKLOG).map_err(unexpected)?;
-    witness.mark(0, End::B, Mark::Posted, &format!("B listens at TCP port {PORT}"))?;
+    witness.mark(0, End::B, Mark::Posted, &format!("B listens at {place} {PORT}"))?;
     connections(pair, End::A)?.resolve_address(caller, None, at).map_err(unexpected)?;
     connections(pair, End::A)?.resolve_route(caller).map_err(unexpected)?;
     create_queue_pair(pair, End::A)?;
     connections(pair, End::A)?.connect(0, caller, &parameters()).map_err(unexpected)?;
     witness.mark(0, End::A, Mark::Posted, "A calls")?;
     run(pair, witness, course, |pair, _| {
-        pair.line.as_ref().is_some_and(|line| line.stands.a && line.stands.b)
+        // Over RoCE the caller may send right behind its RTU.
+        let stands = |line: &Line| line.stands.a && (line.stands.b || line.transport != Shown::Iwarp);
+        pair.line.as_ref().is_some_and(stands)
     })?;
     witness.ladder.end_act().map_err(unprinted)
 }
@@ -96,10 +113,11 @@ pub fn disconnect<W: Write>(pair: &mut Pair, witness: &mut Witness<W>, course: &
     let Some(line) = &mut pair.line else { return Ok(()) };
     line.is_ending = true;
     let caller = line.identifiers.a;
-    witness
-        .ladder
-        .act("DISCONNECT", "A hangs up: each side ends its stream behind its last FPDU.")
-        .map_err(unprinted)?;
+    let story = match line.transport {
+        Shown::Iwarp => "A hangs up: each side ends its stream behind its last FPDU.",
+        _ => "A hangs up: DREQ asks for the end of the connection, DREP agrees.",
+    };
+    witness.ladder.act("DISCONNECT", story).map_err(unprinted)?;
     connections(pair, End::A)?.disconnect(now, caller).map_err(unexpected)?;
     witness.mark(now, End::A, Mark::Posted, "A ends the connection")?;
     run(pair, witness, course, |pair, witness| is_over(pair) && witness.is_settled() && !pair.is_carrying())?;
@@ -120,8 +138,9 @@ fn run<W: Write>(
             course.failure = (!is_over(pair)).then_some(Failure::NotConnected("nothing happened any more"));
             break;
         }
-        goes_on = pair.step(LAST_MOMENT, |passage| witness.frame(passage));
+        goes_on = pair.step(LAST_MOMENT, witness);
         witness.check()?;
+        observe(pair, witness);
         hear(pair, witness, course)?;
     }
     Ok(())
@@ -168,7 +187,15 @@ fn heed<W: Write>(
         }
         CmEventKind::Established { .. } => {
             line.stands[end] = true;
-            return witness.mark(now, end, Mark::Done, &format!("{end} is connected"));
+            let is_stream = line.transport == Shown::Iwarp;
+            witness.mark(now, end, Mark::Done, &format!("{end} is connected"))?;
+            let (state, what) = if is_stream {
+                (&states::STREAM_OPEN, format!("at {end}"))
+            } else {
+                (&states::RTS, format!("{end}'s queue pair"))
+            };
+            witness.explain(state, &what);
+            return Ok(());
         }
         CmEventKind::Disconnected(cause) => {
             line.is_over[end] = true;
@@ -195,7 +222,7 @@ fn heed<W: Write>(
 fn create_queue_pair(pair: &mut Pair, end: End) -> Result<()> {
     let Some(line) = &pair.line else { return Ok(()) };
     let id = line.identifiers[end];
-    let config = setup::iwarp_config(pair.side(end));
+    let config = setup::connected_config(pair.side(end));
     let number = connections(pair, end)?.create_queue_pair(id, &config).map_err(unexpected)?;
     pair.sides[end].queue_pair = number;
     Ok(())

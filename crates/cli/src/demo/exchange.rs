@@ -3,8 +3,10 @@
 //! One act for each operation. Within an act some messages are under way at once; the next act begins when all of them
 //! are done and nothing is on the link. What B is told is judged in [`arrivals`](super::arrivals).
 
+use std::collections::VecDeque;
 use std::io::Write;
 
+use rdmalab_explain::states;
 use rdmalab_roce::{Counters, Discard};
 use rdmalab_sim::End;
 use rdmalab_verbs::{Completion, CompletionStatus, Operation, Placement, RemoteAddress, Selectivity};
@@ -16,7 +18,6 @@ use super::kind::Kind;
 use super::ladder::{Mark, count};
 use super::pair::Pair;
 use super::plan::{ADD, Plan};
-use super::transport::Transport;
 use super::witness::Witness;
 use crate::discards;
 use crate::outcome::{Result, unprinted};
@@ -73,15 +74,27 @@ impl Course {
 /// Runs all acts.
 pub fn run<W: Write>(pair: &mut Pair, plan: &Plan, witness: &mut Witness<W>) -> Result<Course> {
     let mut course = Course { completed: vec![0; plan.kinds.len()], ..Course::default() };
-    let is_shown = plan.transport == Transport::Iwarp;
+    let is_shown = pair.line.is_some();
     if is_shown {
         connection::connect(pair, witness, &mut course)?;
+    }
+    if !is_shown && plan.transport.is_reliable() {
+        witness.explain(&states::RTS, "both queue pairs");
     }
     if plan.messages > 0 && course.failure.is_none() {
         for &kind in &plan.kinds {
             witness.ladder.act(kind.name(), plan.transport.story(kind)).map_err(unprinted)?;
             let dropped = pair.counters(End::B);
-            let act = Act { kind, posted: 0, sent: 0, settled: 0, next: 0, key: None, dropped };
+            let act = Act {
+                kind,
+                posted: 0,
+                sent: 0,
+                settled: 0,
+                next: 0,
+                key: None,
+                dropped,
+                late: VecDeque::new(),
+            };
             act.run(pair, plan, witness, &mut course)?;
             if course.failure.is_some() {
                 break;
@@ -109,6 +122,26 @@ pub(super) struct Act {
     pub(super) key: Option<RKey>,
     /// What B's adapter had counted when it was last looked at.
     dropped: Counters,
+    /// Receives that B will post later, soonest first.
+    late: VecDeque<Late>,
+}
+
+/// A receive that B posts later than A its message.
+struct Late {
+    /// When, in nanoseconds.
+    due: u64,
+    number: u32,
+    at: u64,
+    bytes: u32,
+}
+
+/// Shows what adapters did with packets that arrived, where that is asked for.
+pub fn observe<W: Write>(pair: &mut Pair, witness: &mut Witness<W>) {
+    if witness.is_taught() {
+        for end in [End::A, End::B] {
+            witness.arrived(end, &pair.counters(end));
+        }
+    }
 }
 
 impl Act {
@@ -204,10 +237,33 @@ impl Act {
         } else {
             (plan.at_b(self.kind, self.posted), 0)
         };
-        pair.post_receive(u64::from(number), at, bytes)?;
         course.receives += 1;
-        let text = format!("B posts a receive of {}", count(bytes, "byte"));
-        witness.mark(pair.now(), End::B, Mark::Posted, &text)
+        let due = pair.now().saturating_add(plan.receives_late);
+        self.late.push_back(Late { due, number, at, bytes });
+        if plan.receives_late == 0 { self.post_due(pair, witness) } else { Ok(()) }
+    }
+
+    /// B posts the receives whose time has come.
+    fn post_due<W: Write>(&mut self, pair: &mut Pair, witness: &mut Witness<W>) -> Result<()> {
+        let now = pair.now();
+        while self.late.front().is_some_and(|late| late.due <= now)
+            && let Some(Late { number, at, bytes, .. }) = self.late.pop_front()
+        {
+            pair.post_receive(u64::from(number), at, bytes)?;
+            let text = format!("B posts a receive of {}", count(bytes, "byte"));
+            witness.mark(now, End::B, Mark::Posted, &text)?;
+        }
+        Ok(())
+    }
+
+    /// If nothing happened before B posts its next receive, that is what happens next; whether something did.
+    fn wait<W: Write>(&mut self, pair: &mut Pair, witness: &mut Witness<W>, goes_on: bool) -> Result<bool> {
+        let Some(due) = self.late.front().map(|late| late.due) else { return Ok(goes_on) };
+        if !goes_on {
+            pair.wait(due);
+        }
+        self.post_due(pair, witness)?;
+        Ok(true)
     }
 
     /// What A posts next, and that in words.
@@ -259,8 +315,11 @@ impl Act {
         witness: &mut Witness<W>,
         course: &mut Course,
     ) -> Result<bool> {
-        let goes_on = pair.step(LAST_MOMENT, |passage| witness.frame(passage));
+        let until = self.late.front().map_or(LAST_MOMENT, |late| late.due);
+        let goes_on = pair.step(until, witness);
         witness.check()?;
+        observe(pair, witness);
+        let goes_on = self.wait(pair, witness, goes_on)?;
         let now = pair.now();
         connection::hear(pair, witness, course)?;
         while let Some(completion) = pair.poll_receive() {

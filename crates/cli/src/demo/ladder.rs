@@ -30,6 +30,9 @@ pub enum Detail {
     Nothing,
 }
 
+/// What stands in front of each line of a remark.
+const REMARK: &str = "      ";
+
 /// Something at one end that is not a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
@@ -105,13 +108,38 @@ impl<W: Write> Ladder<W> {
         }
     }
 
-    /// A packet, as it is sent. `lost` says that and why it is lost.
+    /// Whether what happened last was drawn, and so a word on it has its place.
+    pub fn is_current(&self) -> bool {
+        self.detail != Detail::Nothing && self.hidden == Hidden::default()
+    }
+
+    /// A word on what happened last: a heading, and a paragraph below it unless it was told before. Takes no room of the
+    /// act's.
+    pub fn remark(&mut self, heading: &str, paragraph: Option<(&str, &str)>) -> io::Result<()> {
+        let width = self.width.saturating_sub(2 * REMARK.len());
+        let mut lines = rdmalab_explain::lines(heading, width.saturating_sub(2));
+        let first = lines.next().unwrap_or_default();
+        self.row("", Style::new(), "│", &format!("{REMARK}▸ {first}"), Style::new().bold(), "│")?;
+        for line in lines {
+            self.row("", Style::new(), "│", &format!("{REMARK}  {line}"), Style::new().bold(), "│")?;
+        }
+        let Some((text, source)) = paragraph else { return Ok(()) };
+        for line in rdmalab_explain::lines(text, width) {
+            self.row("", Style::new(), "│", &format!("{REMARK}{line}"), Style::new(), "│")?;
+        }
+        for line in rdmalab_explain::lines(&format!("[{source}]"), width) {
+            self.row("", Style::new(), "│", &format!("{REMARK}{line}"), Style::new().dimmed(), "│")?;
+        }
+        Ok(())
+    }
+
+    /// A packet, as it is sent. `beside` is what is unusual about it, if anything; `lost` says that and why it is lost.
     pub fn packet(
         &mut self,
         now: u64,
         from: End,
         text: &str,
-        again: bool,
+        beside: &str,
         lost: Option<&str>,
     ) -> io::Result<()> {
         if !self.take_room(lost.is_some())? {
@@ -119,8 +147,8 @@ impl<W: Write> Ladder<W> {
             self.hidden.lost += u64::from(lost.is_some());
             return Ok(());
         }
-        let again = if again { " (again)" } else { "" };
-        let label = format!("── {text}{again} ──");
+        let beside = if beside.is_empty() { String::new() } else { format!(" ({beside})") };
+        let label = format!("── {text}{beside} ──");
         let length = label.chars().count() + 1;
         let fill = "─".repeat(self.width.saturating_sub(length));
         let (arrow, style) = match (from, lost) {
@@ -129,7 +157,7 @@ impl<W: Write> Ladder<W> {
             (End::A, Some(_)) => (format!("{label}✗"), Style::new().red()),
             (End::B, Some(_)) => (format!("✗{label}"), Style::new().red()),
         };
-        let style = if again.is_empty() { style } else { style.bold() };
+        let style = if beside.is_empty() { style } else { style.bold() };
         let width = self.width;
         let right_aligned = |text: &str| format!("{text:>width$}");
         let time = micro(now);
@@ -259,12 +287,13 @@ mod tests {
         let lines = drawn(Detail::All, |ladder| {
             ladder.head("A 10.0.0.1", "B 10.0.0.2")?;
             ladder.act("SEND", "A sends.")?;
-            ladder.packet(1_234, End::A, "SEND_ONLY psn=1", false, None)?;
-            ladder.packet(1_234, End::A, "SEND_ONLY psn=1", true, Some("lost (for a reason)"))?;
-            ladder.packet(1_234_567, End::B, "ACKNOWLEDGE psn=1", false, None)?;
-            ladder.packet(1_234_567, End::B, "ACKNOWLEDGE psn=1", false, Some("lost (for a reason)"))?;
+            ladder.packet(1_234, End::A, "SEND_ONLY psn=1", "", None)?;
+            ladder.packet(1_234, End::A, "SEND_ONLY psn=1", "again", Some("lost (for a reason)"))?;
+            ladder.packet(1_234_567, End::B, "ACKNOWLEDGE psn=1", "", None)?;
+            ladder.packet(1_234_567, End::B, "ACKNOWLEDGE psn=1", "", Some("lost (for a reason)"))?;
             ladder.mark(0, End::A, Mark::Back, "goes back")?;
-            ladder.mark(0, End::B, Mark::Done, "received")
+            ladder.mark(0, End::B, Mark::Done, "received")?;
+            ladder.remark("A long one, which goes on", Some((&"word ".repeat(99), "a source")))
         });
         assert!(lines.iter().all(|line| line.chars().count() == TIME + 3 + WIDTH), "{lines:#?}");
         assert!(lines[3].starts_with("       1.2 │── SEND_ONLY psn=1 ────"), "{}", lines[3]);
@@ -279,12 +308,12 @@ mod tests {
         let lines = drawn(Detail::Lines(3), |ladder| {
             for n in 0..9 {
                 let lost = [5, 7, 8].contains(&n).then_some("lost");
-                ladder.packet(1_000 * n, End::A, "SEND_ONLY", false, lost)?;
+                ladder.packet(1_000 * n, End::A, "SEND_ONLY", "", lost)?;
             }
             ladder.mark(9_000, End::A, Mark::Back, "goes back")?;
             ladder.end_act()?;
             ladder.act("NEXT", "Has room again.")?;
-            ladder.packet(9_000, End::A, "SEND_ONLY", false, None)?;
+            ladder.packet(9_000, End::A, "SEND_ONLY", "", None)?;
             ladder.end_act()
         });
         let starts: Vec<&str> = lines.iter().map(|line| line.split_once("  ").unwrap().1.trim()).collect();
@@ -298,7 +327,7 @@ mod tests {
     #[test]
     fn a_packet_longer_than_the_ladder_is_drawn_whole() {
         let long = "X".repeat(200);
-        let lines = drawn(Detail::All, |ladder| ladder.packet(0, End::A, &long, false, Some("lost")));
+        let lines = drawn(Detail::All, |ladder| ladder.packet(0, End::A, &long, "", Some("lost")));
         assert!(lines[0].contains(&long) && lines[0].ends_with("──✗│"), "{lines:?}");
         assert!(lines[1].ends_with(" lost│"), "{lines:?}");
     }

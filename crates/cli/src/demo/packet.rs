@@ -4,11 +4,14 @@ use std::net::Ipv4Addr;
 
 use etherparse::{ArpOperation, ArpPacketSlice};
 use rdmalab_device::PathMtu;
-use rdmalab_wire::{Body, Datagram, EthernetAddress, Frame, Packet, Psn, Syndrome, roce_v2};
+use rdmalab_explain::Explanation;
+use rdmalab_wire::mad::{CmMessage, RawMad};
+use rdmalab_wire::{Body, Datagram, EthernetAddress, Frame, Packet, Psn, Qpn, Syndrome, roce_v2};
 
 use super::segment::Cause;
 
 /// What a frame is.
+#[derive(Default)]
 pub struct Seen {
     /// The packet, as the rest of rdmalab writes it, if that is asked for.
     pub label: Option<String>,
@@ -18,6 +21,10 @@ pub struct Seen {
     pub again: bool,
     /// Why, where a row of repetitions begins and only the packets tell.
     pub cause: Option<Cause>,
+    /// A TCP segment with bytes in it.
+    pub has_bytes: bool,
+    /// Of a TCP segment, what it means and what is in it.
+    pub topics: Vec<&'static Explanation>,
 }
 
 /// What sent a packet.
@@ -42,6 +49,8 @@ pub struct History {
     answers: Option<Psn>,
     /// What the last of them said.
     syndrome: Option<Syndrome>,
+    /// Messages of connection management, by kind and transaction. One connection has a handful.
+    messages: Vec<(u16, u64)>,
 }
 
 impl History {
@@ -51,8 +60,14 @@ impl History {
             .and_then(|network| Datagram::parse(network).ok())
             .and_then(|datagram| Packet::parse(datagram.ib).ok());
         let Some(packet) = packet else {
-            return Seen { label: in_words.then(|| other(frame)), role: None, again: false, cause: None };
+            return Seen { label: in_words.then(|| other(frame)), ..Seen::default() };
         };
+        if packet.bth.destination == Qpn::GSI {
+            let mad = RawMad::parse(packet.payload);
+            if let (Some(header), Some(message)) = (mad.header, mad.message()) {
+                return self.look_at_message(header.transaction_id, &message, in_words);
+            }
+        }
         let role = if packet.body.is_response() { Role::Answer } else { Role::Request };
         // Neither of these takes a PSN of its own.
         let is_apart = is_refusal(&packet.body) || matches!(packet.body, Body::CongestionNotification);
@@ -75,7 +90,34 @@ impl History {
         if role == Role::Answer && !is_apart {
             self.syndrome = syndrome;
         }
-        Seen { label: in_words.then(|| packet.to_string()), role: Some(role), again, cause: None }
+        Seen { label: in_words.then(|| packet.to_string()), role: Some(role), again, ..Seen::default() }
+    }
+
+    fn look_at_message(&mut self, transaction: u64, message: &CmMessage, in_words: bool) -> Seen {
+        let what = (message.attribute_id(), transaction);
+        let again = self.messages.contains(&what);
+        if !again && self.messages.len() < MESSAGES {
+            self.messages.push(what);
+        }
+        Seen { label: in_words.then(|| short(message)), role: Some(Role::Request), again, ..Seen::default() }
+    }
+}
+
+/// Messages of connection management that are remembered.
+const MESSAGES: usize = 64;
+
+/// The line of a message, without what two programs of a demonstration agree on anyway.
+fn short(message: &CmMessage) -> String {
+    match message {
+        CmMessage::Req(req) => format!(
+            "CM REQ qpn={} psn={} responder={} initiator={}",
+            req.local_qpn, req.starting_psn, req.responder_resources, req.initiator_depth
+        ),
+        CmMessage::Rep(rep) => format!(
+            "CM REP qpn={} psn={} responder={} initiator={}",
+            rep.local_qpn, rep.starting_psn, rep.responder_resources, rep.initiator_depth
+        ),
+        other => other.to_string(),
     }
 }
 

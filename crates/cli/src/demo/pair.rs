@@ -1,11 +1,13 @@
 //! Two adapters on a simulated link, and what an application does with them once [`setup`] has made a queue pair at each.
 
+use std::cell::RefCell;
+use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use rdmalab_device::{
-    AdapterConfig, HostAddress, IwarpCounters, IwarpSettings, Network, NetworkConfig, Passage,
+    AdapterConfig, DeviceEvent, HostAddress, IwarpCounters, IwarpSettings, Network, NetworkConfig, Passage,
 };
 use rdmalab_roce::{CongestionControl, Event, Profile};
 use rdmalab_sim::{End, LinkConfig, PerEnd, RuleSet, Seed};
@@ -14,13 +16,14 @@ use rdmalab_verbs::{
     ProtectionDomainId, ReceiveRequest, RemoteAddress, SendFlags, SendRequest, Sge, SharedReceiveQueueId,
     Target,
 };
-use rdmalab_wire::{PathMtu, QKey, Qpn, RKey, ack_timeout_nanoseconds};
+use rdmalab_wire::{PathMtu, Psn, QKey, Qpn, RKey, ack_timeout_nanoseconds};
 
 use super::connection::Line;
 use super::kind::Kind;
 use super::plan::Plan;
 use super::setup;
 use super::transport::Transport;
+use super::witness::Witness;
 use crate::outcome::{Error, Result};
 
 /// Nanoseconds from one end of the link to the other.
@@ -40,8 +43,9 @@ pub const TIMEOUT: u8 = 8;
 pub const RETRY_COUNT: u8 = 7;
 /// READs and atomics outstanding at once.
 pub const READS: u8 = 4;
-/// The PSNs with which the two begin. Real adapters draw them by chance; these are easy to read.
-pub const FIRST_PSN: PerEnd<u32> = PerEnd { a: 100, b: 500 };
+/// The PSNs with which the two begin unless others are asked for. Real adapters draw them by chance; these are easy to
+/// read.
+pub const FIRST_PSNS: PerEnd<u32> = PerEnd { a: 100, b: 500 };
 /// Virtual address of both regions.
 pub const BASE: u64 = 0x1000;
 /// The queue key of B's datagram queue pair.
@@ -114,14 +118,20 @@ pub struct Habits {
     pub seed: Seed,
     /// What happens to frames.
     pub rules: RuleSet,
+    /// The connection is made in view, over RoCE by the connection manager.
+    pub connects: bool,
+    /// The PSNs with which the two begin, if they are exchanged beforehand.
+    pub first_psns: PerEnd<Psn>,
 }
 
 /// Both sides and the link.
 pub struct Pair {
     pub(super) network: Network,
     pub(super) sides: PerEnd<Side>,
-    /// The connection of iWARP.
+    /// The connection, if it is made in view: always over iWARP.
     pub(super) line: Option<Line>,
+    /// The PSNs with which the two begin, if they were exchanged beforehand.
+    pub first_psns: PerEnd<Psn>,
     transport: Transport,
 }
 
@@ -129,7 +139,7 @@ impl Pair {
     /// Two adapters with the plan's memory, over RoCE connected. Nothing has been sent.
     pub fn new(plan: &Plan, habits: Habits) -> Result<Self> {
         let address = |last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last));
-        let is_iwarp = plan.transport == Transport::Iwarp;
+        let connects = habits.connects || plan.transport == Transport::Iwarp;
         let adapter = |last| {
             let mut config = AdapterConfig {
                 report_retries: true,
@@ -137,7 +147,7 @@ impl Pair {
                 congestion_control: habits.congestion_control,
                 ..AdapterConfig::new(vec![HostAddress::new(address(last), 24)], LINK_MTU)
             };
-            if is_iwarp {
+            if plan.transport == Transport::Iwarp {
                 config.host.seed = habits.seed.branch(u64::from(last)).random().below(u64::MAX);
             }
             config
@@ -152,12 +162,13 @@ impl Pair {
         let config = NetworkConfig { adapters, link, rules: habits.rules };
         let mut network = Network::new(config).map_err(unexpected)?;
         let addresses = PerEnd { a: address(1), b: address(2) };
-        let sides = setup::sides(&mut network, plan, addresses)?;
-        let line = match plan.transport {
-            Transport::Iwarp => Some(Line::new(&mut network, &habits.iwarp, habits.seed)?),
-            _ => None,
+        let first_psns = habits.first_psns;
+        let sides = setup::sides(&mut network, plan, addresses, (!connects).then_some(first_psns))?;
+        let line = match connects {
+            true => Some(Line::new(&mut network, plan.transport, &habits.iwarp, habits.seed)?),
+            false => None,
         };
-        Ok(Self { network, sides, line, transport: plan.transport })
+        Ok(Self { network, sides, line, first_psns, transport: plan.transport })
     }
 
     /// One side.
@@ -171,8 +182,15 @@ impl Pair {
     }
 
     /// Goes on to the next event; `false` if there is none before `until`.
-    pub fn step(&mut self, until: u64, watch: impl FnMut(&Passage<'_>)) -> bool {
-        self.network.step(until, watch)
+    pub fn step<W: Write>(&mut self, until: u64, witness: &mut Witness<W>) -> bool {
+        let witness = RefCell::new(witness);
+        let sent = |passage: &Passage<'_>| witness.borrow_mut().frame(passage);
+        self.network.step_watched(until, sent, |arrival| witness.borrow_mut().arrival(arrival))
+    }
+
+    /// Lets time pass, where [`step`](Self::step) has found nothing before.
+    pub fn wait(&mut self, until: u64) {
+        self.network.wait(until);
     }
 
     /// Whether frames are on their way.
@@ -282,7 +300,13 @@ impl Pair {
 
     /// The next event of an adapter.
     pub fn poll_event(&mut self, end: End) -> Option<Event> {
-        self.network.adapter(end).port.endpoint.poll_event()
+        let port = &mut self.network.adapter(end).port;
+        while let Some(event) = port.poll_asynchronous_event() {
+            if let DeviceEvent::QueuePair(event) = event {
+                return Some(event);
+            }
+        }
+        None
     }
 
     /// What an adapter counted.

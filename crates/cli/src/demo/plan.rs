@@ -31,6 +31,8 @@ pub struct Plan {
     pub messages: u32,
     /// Bytes of a message.
     pub size: u32,
+    /// How much later than A its messages B posts its receives, in nanoseconds.
+    pub receives_late: u64,
     /// A's region before anything happens.
     pub a: Vec<u8>,
     /// B's region before anything happens.
@@ -48,7 +50,8 @@ impl Plan {
     /// A plan whose contents come from `seed`. The limits above are the caller's to check.
     pub fn new(seed: Seed, transport: Transport, kinds: &[Kind], messages: u32, size: u32) -> Self {
         let kinds = kinds.to_vec();
-        let mut plan = Self { transport, kinds, messages, size, a: Vec::new(), b: Vec::new() };
+        let mut plan =
+            Self { transport, kinds, messages, size, receives_late: 0, a: Vec::new(), b: Vec::new() };
         let filled = |branch, length| {
             let mut bytes = vec![0; length];
             seed.branch(branch).random().fill(&mut bytes);

@@ -11,7 +11,7 @@ use super::Options;
 use super::exchange::{Course, Failure};
 use super::kind::Kind;
 use super::ladder::{Ladder, count};
-use super::pair::{self, FIRST_PSN, Pair, QUEUE_KEY};
+use super::pair::{self, Pair, QUEUE_KEY};
 use super::plan::Plan;
 use super::transport::Transport;
 use super::verdict::Verdict;
@@ -45,8 +45,12 @@ pub fn introduce<W: Write>(
         ),
     )?;
     let numbers = format!("A {}, B {}", a.queue_pair, b.queue_pair);
-    let psns = format!("(A {}, B {})", FIRST_PSN.a, FIRST_PSN.b);
+    let psns = format!("(A {}, B {})", pair.first_psns.a, pair.first_psns.b);
     let lines = match plan.transport {
+        Transport::Rc if options.connect => [
+            "The queue pairs are connected by the connection manager: numbers and first PSNs are exchanged by".to_owned(),
+            "datagrams between queue pairs 1. A manager draws the PSNs; here the seed gives them.".to_owned(),
+        ],
         Transport::Rc | Transport::Uc => [
             format!(
                 "The queue pairs are connected: their numbers ({numbers}) and first PSNs {psns} were exchanged"

@@ -7,8 +7,11 @@
 use std::collections::VecDeque;
 
 use etherparse::{SlicedPacket, TcpSlice, TransportSlice};
+use rdmalab_explain::{Explanation, frames, iwarp};
 use rdmalab_sim::{End, PerEnd};
-use rdmalab_wire::iwarp::{CrcVerdict, Event, Framer, Framing, MpaFrame, RawSegment};
+use rdmalab_wire::iwarp::{
+    CrcVerdict, Event, Framer, Framing, MpaFrame, MpaKind, Opcode, RawBody, RawSegment,
+};
 
 use super::packet::{Role, Seen, other};
 
@@ -41,16 +44,45 @@ struct Direction {
     /// When the last segment with bytes was sent.
     sent: u64,
     stream: Stream,
-    /// Frames and FPDUs in words, and where the segment began that ended them.
-    words: VecDeque<(u32, String)>,
+    /// Frames and FPDUs in words, what they are, and where the segment began that ended them.
+    words: VecDeque<Said>,
+}
+
+/// A frame or an FPDU.
+struct Said {
+    /// Where the segment began that ended it.
+    at: u32,
+    words: String,
+    topics: Vec<&'static Explanation>,
 }
 
 /// The bytes, as far as they are new.
 enum Stream {
     /// The start-up frame, as much as is there.
     StartUp(Vec<u8>),
-    /// The ULPDU under way, and whether this end wants to receive markers.
-    Fpdus(Box<Framer>, Vec<u8>, bool),
+    /// The FPDUs behind it.
+    Fpdus(Box<Fpdus>),
+}
+
+/// What the start-up frame of an end asks for.
+#[derive(Clone, Copy, Default)]
+struct Wishes {
+    /// This end wants to receive markers.
+    markers: bool,
+    /// The initiator's first FPDU says that it is ready, and moves nothing.
+    ready_first: bool,
+}
+
+/// FPDUs of one end.
+struct Fpdus {
+    framer: Framer,
+    /// The ULPDU under way.
+    ulpdu: Vec<u8>,
+    wishes: Wishes,
+    /// One has ended.
+    is_begun: bool,
+    /// A marker stood in or in front of the one under way.
+    has_marker: bool,
 }
 
 impl Default for Stream {
@@ -68,7 +100,7 @@ impl Conversation {
     pub fn look(&mut self, now: u64, from: End, frame: &[u8], is_lost: bool, in_words: bool) -> Seen {
         let sliced = SlicedPacket::from_ethernet(frame).ok();
         let Some(TransportSlice::Tcp(tcp)) = sliced.and_then(|sliced| sliced.transport) else {
-            return Seen { label: in_words.then(|| other(frame)), role: None, again: false, cause: None };
+            return Seen { label: in_words.then(|| other(frame)), ..Seen::default() };
         };
         let peer = from.opposite();
         if !is_lost && tcp.ack() {
@@ -77,13 +109,13 @@ impl Conversation {
         }
         let acknowledged =
             tcp.ack().then(|| tcp.acknowledgment_number().wrapping_sub(self.ends[peer].first.unwrap_or(0)));
-        let markers = self.ends[peer].wants_markers();
+        let theirs = self.ends[peer].wishes();
         let ours = &mut self.ends[from];
         if tcp.syn() {
             ours.first.get_or_insert(tcp.sequence_number());
         }
         let at = tcp.sequence_number().wrapping_sub(ours.first.unwrap_or(0));
-        let Passed { again, is_alive, cause } = ours.pass(now, at, &tcp, markers);
+        let Passed { again, is_alive, cause } = ours.pass(now, at, &tcp, theirs);
         let label = in_words.then(|| {
             let length = tcp.payload().len() as u32;
             let has_bytes = length > 0 && !is_alive;
@@ -105,7 +137,12 @@ impl Conversation {
             }
             label
         });
-        Seen { label, role: Some(Role::Segment), again, cause }
+        let topics = match (in_words, again) {
+            (true, false) => ours.topics(at, &tcp, is_alive),
+            _ => Vec::new(),
+        };
+        let has_bytes = !tcp.payload().is_empty();
+        Seen { label, role: Some(Role::Segment), again, cause, has_bytes, topics }
     }
 
     /// Whether each end has confirmed all that the other has sent.
@@ -130,13 +167,13 @@ impl Direction {
             self.confirmed = self.confirmed.max(confirmed);
         }
         let confirmed = self.confirmed;
-        while self.words.front().is_some_and(|(at, _)| *at < confirmed) {
+        while self.words.front().is_some_and(|said| said.at < confirmed) {
             self.words.pop_front();
         }
     }
 
     /// A segment is sent that begins here.
-    fn pass(&mut self, now: u64, at: u32, tcp: &TcpSlice<'_>, markers: bool) -> Passed {
+    fn pass(&mut self, now: u64, at: u32, tcp: &TcpSlice<'_>, theirs: Wishes) -> Passed {
         let payload = tcp.payload();
         let length = payload.len() as u32 + u32::from(tcp.syn()) + u32::from(tcp.fin());
         let nothing = Passed { again: false, is_alive: false, cause: None };
@@ -163,30 +200,44 @@ impl Direction {
         let known = self.next.saturating_sub(at.wrapping_add(u32::from(tcp.syn())));
         let new = payload.get(known as usize..).unwrap_or_default();
         self.next = self.next.max(at.wrapping_add(length));
-        self.read(at, new, markers);
+        self.read(at, new, theirs);
         Passed { again, is_alive: false, cause }
     }
 
     /// New bytes of the stream, in a segment that begins here.
-    fn read(&mut self, at: u32, mut bytes: &[u8], markers: bool) {
+    fn read(&mut self, at: u32, mut bytes: &[u8], theirs: Wishes) {
         if let Stream::StartUp(begun) = &mut self.stream {
             let before = begun.len();
             begun.extend_from_slice(bytes);
             let Ok(Some((frame, length))) = MpaFrame::parse(begun) else { return };
-            let wants_markers = frame.markers;
-            self.words.push_back((at, frame.to_string()));
+            let ready_first = frame.enhanced.is_some_and(|enhanced| enhanced.peer_to_peer);
+            let wishes = Wishes { markers: frame.markers, ready_first };
+            let topic = match frame.kind {
+                MpaKind::Request => &iwarp::MPA_REQUEST,
+                MpaKind::Reply if frame.reject => &iwarp::MPA_REJECT,
+                MpaKind::Reply => &iwarp::MPA_REPLY,
+            };
+            self.words.push_back(Said { at, words: frame.to_string(), topics: vec![topic] });
             bytes = bytes.get(length.saturating_sub(before)..).unwrap_or_default();
             // Replaced by the next bytes, when both sides have said what they want.
-            self.stream = Stream::Fpdus(Box::new(Framer::new(Framing::default())), Vec::new(), wants_markers);
+            self.stream = Stream::Fpdus(Box::new(Fpdus {
+                framer: Framer::new(Framing::default()),
+                ulpdu: Vec::new(),
+                wishes,
+                is_begun: false,
+                has_marker: false,
+            }));
         }
-        let Stream::Fpdus(framer, ulpdu, _) = &mut self.stream else { return };
+        let Stream::Fpdus(fpdus) = &mut self.stream else { return };
+        let Fpdus { framer, ulpdu, is_begun, has_marker, wishes } = &mut **fpdus;
+        let ready_first = wishes.ready_first && theirs.ready_first;
         if framer.position() == 0 && framer.is_between_fpdus() && !bytes.is_empty() {
             // Computed even where CRCs are not used, so that it is told whether they are.
-            **framer = Framer::new(Framing { markers, crc: true });
+            *framer = Framer::new(Framing { markers: theirs.markers, crc: true });
         }
         while let Some(event) = framer.next_event(&mut bytes) {
             match event {
-                Event::Marker(_) => {}
+                Event::Marker(_) => *has_marker = true,
                 Event::Head(head) => {
                     ulpdu.clear();
                     ulpdu.extend_from_slice(head.header_bytes());
@@ -198,20 +249,71 @@ impl Direction {
                         CrcVerdict::Absent => ", no CRC",
                         _ => ", wrong CRC",
                     };
-                    self.words.push_back((at, format!("{}{crc}", RawSegment::parse(ulpdu))));
+                    let segment = RawSegment::parse(ulpdu);
+                    let mut topics = Vec::new();
+                    let is_first = !std::mem::replace(is_begun, true);
+                    if is_first {
+                        topics.extend([&iwarp::FPDU, &iwarp::CRC]);
+                    }
+                    topics.push(if is_first && ready_first && moves_nothing(&segment) {
+                        &iwarp::READY_TO_RECEIVE
+                    } else {
+                        rdmalab_explain::segment(&segment)
+                    });
+                    if std::mem::take(has_marker) {
+                        topics.push(&iwarp::MARKER);
+                    }
+                    self.words.push_back(Said { at, words: format!("{segment}{crc}"), topics });
                 }
             }
         }
     }
 
-    fn wants_markers(&self) -> bool {
-        matches!(self.stream, Stream::Fpdus(.., true))
+    fn wishes(&self) -> Wishes {
+        match &self.stream {
+            Stream::Fpdus(fpdus) => fpdus.wishes,
+            Stream::StartUp(_) => Wishes::default(),
+        }
     }
 
     /// What was ended by segments that began in these bytes.
     fn words_in(&self, at: u32, length: u32) -> impl Iterator<Item = &str> {
+        self.said_in(at, length).map(|said| said.words.as_str())
+    }
+
+    fn said_in(&self, at: u32, length: u32) -> impl Iterator<Item = &Said> {
         let range = at..at.saturating_add(length);
-        self.words.iter().filter(move |(begin, _)| range.contains(begin)).map(|(_, words)| words.as_str())
+        self.words.iter().filter(move |said| range.contains(&said.at))
+    }
+
+    /// What a segment is, that is sent for the first time.
+    fn topics(&self, at: u32, tcp: &TcpSlice<'_>, is_alive: bool) -> Vec<&'static Explanation> {
+        let mut topics = Vec::new();
+        let length = tcp.payload().len() as u32;
+        if is_alive {
+            topics.push(&frames::TCP_KEEP_ALIVE);
+        } else if tcp.rst() {
+            topics.push(&frames::TCP_RESET);
+        } else if tcp.syn() {
+            topics.push(&frames::TCP_HANDSHAKE);
+        } else if length == 0 && !tcp.fin() {
+            topics.push(&frames::TCP_ACK);
+        }
+        topics.extend(self.said_in(at, length).flat_map(|said| &said.topics));
+        if tcp.fin() {
+            topics.push(&frames::TCP_END);
+        }
+        topics
+    }
+}
+
+/// Whether it is a message that moves no bytes.
+fn moves_nothing(segment: &RawSegment<'_>) -> bool {
+    match (segment.header.map(|header| header.opcode), &segment.body) {
+        (None, _) => segment.payload.is_empty(),
+        (Some(Opcode::WRITE), _) => segment.payload.is_empty(),
+        (Some(Opcode::READ_REQUEST), Some(RawBody::ReadRequest(request))) => request.length == 0,
+        _ => false,
     }
 }
 

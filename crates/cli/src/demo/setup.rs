@@ -14,7 +14,7 @@ use rdmalab_verbs::{
 };
 use rdmalab_wire::{Psn, Qpn, RKey};
 
-use super::pair::{BASE, FIRST_PSN, PATH_MTU, QUEUE_KEY, READS, RETRY_COUNT, Side, TIMEOUT, unexpected};
+use super::pair::{BASE, PATH_MTU, QUEUE_KEY, READS, RETRY_COUNT, Side, TIMEOUT, unexpected};
 use super::plan::Plan;
 use super::transport::Transport;
 use crate::outcome::Result;
@@ -24,36 +24,41 @@ const COMPLETIONS: u32 = 256;
 /// Bytes of the region whose key is given and taken away.
 pub const FAST_REGION: usize = 64;
 
-/// Both sides, connected.
-pub fn sides(network: &mut Network, plan: &Plan, addresses: PerEnd<IpAddr>) -> Result<PerEnd<Side>> {
+/// Both sides, connected with these first PSNs; without them the queue pairs are made when they are connected, which is
+/// shown.
+pub fn sides(
+    network: &mut Network,
+    plan: &Plan,
+    addresses: PerEnd<IpAddr>,
+    first_psns: Option<PerEnd<Psn>>,
+) -> Result<PerEnd<Side>> {
     let (kind_a, kind_b) = plan.transport.ends();
+    let is_made = first_psns.is_some();
     let sides = PerEnd {
-        a: open(network, End::A, plan, addresses, kind_a)?,
-        b: open(network, End::B, plan, addresses, kind_b)?,
+        a: open(network, End::A, plan, addresses, kind_a, is_made)?,
+        b: open(network, End::B, plan, addresses, kind_b, is_made)?,
     };
-    // Its queue pairs are made when they are connected, which is shown.
-    if plan.transport == Transport::Iwarp {
-        return Ok(sides);
-    }
+    let Some(psns) = first_psns else { return Ok(sides) };
     for end in [End::A, End::B] {
         let (ours, theirs) = (&sides[end], &sides[end.opposite()]);
         let kind = if end == End::A { kind_a } else { kind_b };
-        connect(network, end, kind, (ours, ours.queue_pair), (theirs, theirs.queue_pair))?;
+        connect(network, end, kind, psns, (ours, ours.queue_pair), (theirs, theirs.queue_pair))?;
         if let (Some(our_back), Some(their_back)) = (ours.back, theirs.back) {
             let kind = if end == End::A { kind_b } else { kind_a };
-            connect(network, end, kind, (ours, our_back), (theirs, their_back))?;
+            connect(network, end, kind, psns, (ours, our_back), (theirs, their_back))?;
         }
     }
     Ok(sides)
 }
 
-/// Makes domain, region, queues and queue pair of one side.
+/// Makes domain, region and queues of one side, and its queue pair if it is to be there from the start.
 fn open(
     network: &mut Network,
     end: End,
     plan: &Plan,
     addresses: PerEnd<IpAddr>,
     kind: QueuePairType,
+    is_made: bool,
 ) -> Result<Side> {
     let contents = if end == End::A { &plan.a } else { &plan.b };
     let adapter = network.adapter(end);
@@ -85,9 +90,9 @@ fn open(
         back = Some(adapter.port.endpoint.create_queue_pair(context, &back_config).map_err(unexpected)?);
         config.xrc_domain = of(kind);
     }
-    let queue_pair = match plan.transport {
-        Transport::Iwarp => Qpn::default(),
-        _ => adapter.port.endpoint.create_queue_pair(context, &config).map_err(unexpected)?,
+    let queue_pair = match is_made {
+        false => Qpn::default(),
+        true => adapter.port.endpoint.create_queue_pair(context, &config).map_err(unexpected)?,
     };
     let path = Path::new(addresses[end], addresses[end.opposite()]);
     let way = match plan.transport {
@@ -121,8 +126,8 @@ fn config(
     }
 }
 
-/// What a queue pair of iWARP is made of.
-pub fn iwarp_config(side: &Side) -> QueuePairConfig {
+/// What a queue pair is made of that is made when it is connected.
+pub fn connected_config(side: &Side) -> QueuePairConfig {
     config(QueuePairType::Rc, side.domain, [side.send_queue, side.receive_queue])
 }
 
@@ -131,6 +136,7 @@ fn connect(
     network: &mut Network,
     end: End,
     kind: QueuePairType,
+    psns: PerEnd<Psn>,
     (ours, our_queue_pair): (&Side, Qpn),
     (theirs, their_queue_pair): (&Side, Qpn),
 ) -> Result<()> {
@@ -141,8 +147,8 @@ fn connect(
         path: Some(Path::new(ours.address, theirs.address)),
         path_mtu: Some(PATH_MTU),
         destination: Some(their_queue_pair),
-        receive_psn: Some(Psn::new(FIRST_PSN[end.opposite()])),
-        send_psn: Some(Psn::new(FIRST_PSN[end])),
+        receive_psn: Some(psns[end.opposite()]),
+        send_psn: Some(psns[end]),
         max_destination_reads: Some(READS),
         max_reads: Some(READS),
         min_rnr_timer: Some(12),

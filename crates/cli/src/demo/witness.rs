@@ -2,15 +2,17 @@
 
 use std::io::{self, Write};
 
-use rdmalab_device::{Passage, RecordError, Recorder};
-use rdmalab_roce::{Event, RetryCause};
-use rdmalab_sim::{End, PerEnd};
+use rdmalab_device::{Arrival, Passage, RecordError, Recorder};
+use rdmalab_explain::Explanation;
+use rdmalab_roce::{Counters, Event, RetryCause};
+use rdmalab_sim::{End, PerEnd, Verdict};
 use rdmalab_trace::Direction;
 
 use super::ladder::{Ladder, Mark};
 use super::packet::{History, Role};
 use super::pair::{PATH_MTU, timeout};
 use super::segment::{Cause, Conversation};
+use super::teacher::Teacher;
 use super::transport::Transport;
 use crate::capture;
 use crate::outcome::{Error, Result, unprinted};
@@ -48,11 +50,23 @@ enum Histories {
     Tcp(Box<Conversation>),
 }
 
+/// The capture.
+pub struct Recording {
+    /// Where it is written: an interface for each end that it is made at.
+    pub recorder: Recorder,
+    /// Where it is made: at one end, with what arrives there; otherwise at both, as frames are sent.
+    pub place: Option<End>,
+    /// Whether packets say what became of them.
+    pub comments: bool,
+}
+
 /// The witness.
 pub struct Witness<W> {
     /// The ladder.
     pub ladder: Ladder<W>,
-    recorder: Option<Recorder>,
+    /// Explains what is drawn, if that is asked for.
+    teacher: Option<Teacher>,
+    recording: Option<Recording>,
     history: Histories,
     /// Why each end last went back.
     cause: PerEnd<Option<RetryCause>>,
@@ -65,14 +79,20 @@ pub struct Witness<W> {
 
 impl<W: Write> Witness<W> {
     /// A witness who has seen nothing.
-    pub fn new(transport: Transport, ladder: Ladder<W>, recorder: Option<Recorder>) -> Self {
+    pub fn new(
+        transport: Transport,
+        ladder: Ladder<W>,
+        teacher: Option<Teacher>,
+        recording: Option<Recording>,
+    ) -> Self {
         let history = match transport {
             Transport::Iwarp => Histories::Tcp(Box::default()),
             _ => Histories::Roce(PerEnd::default()),
         };
         Self {
             ladder,
-            recorder,
+            teacher,
+            recording,
             history,
             cause: PerEnd::default(),
             tally: PerEnd::default(),
@@ -84,7 +104,10 @@ impl<W: Write> Witness<W> {
     /// A frame that is put on the link. What goes wrong is told by the next [`check`](Self::check).
     pub fn frame(&mut self, passage: &Passage<'_>) {
         let from = passage.report.from;
-        let lost = passage.report.is_lost().then(|| passage.reason.to_string());
+        let verdict = passage.report.judgement.verdict;
+        let fate =
+            (verdict != Verdict::Deliver || passage.report.is_lost()).then(|| passage.reason.to_string());
+        let lost = fate.clone().filter(|_| passage.report.is_lost());
         let in_words = self.ladder.draws(lost.is_some());
         let seen = match &mut self.history {
             Histories::Roce(history) => history[from].look(passage.frame, PATH_MTU, in_words),
@@ -104,26 +127,46 @@ impl<W: Write> Witness<W> {
             }
         }
         let label = seen.label.as_deref().unwrap_or_default();
-        let drawn = self.ladder.packet(passage.now, from, label, seen.again, lost.as_deref());
+        let beside = match (seen.again, verdict) {
+            (false, Verdict::Deliver | Verdict::Drop) => String::new(),
+            (true, Verdict::Deliver | Verdict::Drop) => "again".to_owned(),
+            (again, verdict) => format!("{}{}", if again { "again; " } else { "" }, in_brief(verdict)),
+        };
+        let drawn = self.ladder.packet(passage.now, from, label, &beside, lost.as_deref());
         self.note(drawn.map_err(unprinted));
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(teacher) = &mut self.teacher {
+            teacher.packet(passage.frame, from, &seen, lost.is_some(), verdict);
+            self.remark();
+        }
+        let is_recorded = |recording: &&mut Recording| recording.place.is_none_or(|place| place == from);
+        if let Some(recording) = self.recording.as_mut().filter(is_recorded) {
             let again = match (seen.again, seen.role, self.cause[from]) {
                 (false, ..) => None,
                 (true, Some(Role::Request), Some(cause)) => Some(format!("sent again after {cause}")),
                 (true, ..) => Some("sent again".to_owned()),
             };
-            let comment = [again, lost].into_iter().flatten().collect::<Vec<_>>().join("; ");
-            let interface = match from {
-                End::A => 0,
-                End::B => 1,
-            };
+            let comment = [again, fate].into_iter().flatten().collect::<Vec<_>>().join("; ");
+            let comment = if recording.comments { comment } else { String::new() };
             // An empty comment is none.
-            let taken =
-                recorder.record(interface, passage.now, Direction::Out, passage.frame, Some(&comment));
-            if let Err(fault) = taken {
-                capture::ended(&fault);
-                (self.recorder, self.unrecorded) = (None, Some(fault));
-            }
+            let taken = recording.take(from, passage.now, Direction::Out, passage.frame, &comment);
+            self.recorded(taken);
+        }
+    }
+
+    /// A frame that arrives: only a capture at that end has it.
+    pub fn arrival(&mut self, arrival: &Arrival<'_>) {
+        let is_recorded = |recording: &&mut Recording| recording.place == Some(arrival.to);
+        if let Some(recording) = self.recording.as_mut().filter(is_recorded) {
+            let taken = recording.take(arrival.to, arrival.now, Direction::In, arrival.frame, "");
+            self.recorded(taken);
+        }
+    }
+
+    /// A capture that cannot go on ends, and the demonstration goes on without it.
+    fn recorded(&mut self, taken: std::result::Result<(), RecordError>) {
+        if let Err(fault) = taken {
+            capture::ended(&fault);
+            (self.recording, self.unrecorded) = (None, Some(fault));
         }
     }
 
@@ -143,6 +186,42 @@ impl<W: Write> Witness<W> {
         };
         let marked = self.mark(now, end, Mark::Back, &text);
         self.note(marked);
+        if let Some(teacher) = &mut self.teacher {
+            teacher.stream_back(end, cause);
+            self.remark();
+        }
+    }
+
+    /// Tells what the teacher has to say on what was drawn last.
+    fn remark(&mut self) {
+        let Some(teacher) = &mut self.teacher else { return };
+        for remark in teacher.remarks(self.ladder.is_current()) {
+            let told = self.ladder.remark(&remark.heading, remark.paragraph());
+            if let Err(error) = told {
+                self.failed.get_or_insert(unprinted(error));
+            }
+        }
+    }
+
+    /// What an adapter has counted since it was last looked at: what it did with packets that arrived.
+    pub fn arrived(&mut self, end: End, counters: &Counters) {
+        if let Some(teacher) = &mut self.teacher {
+            teacher.arrived(end, counters);
+            self.remark();
+        }
+    }
+
+    /// Whether somebody wants to be told what adapters count.
+    pub fn is_taught(&self) -> bool {
+        self.teacher.is_some()
+    }
+
+    /// Explains something else that was drawn.
+    pub fn explain(&mut self, explanation: &'static Explanation, facts: &str) {
+        if let Some(teacher) = &mut self.teacher {
+            teacher.say(explanation, facts);
+            self.remark();
+        }
     }
 
     /// Whether all is confirmed that TCP has sent. Of RoCE there is nothing to wait for.
@@ -177,7 +256,12 @@ impl<W: Write> Witness<W> {
             }
         };
         self.cause[end] = Some(cause);
-        self.mark(now, end, Mark::Back, &format!("{end} goes back to psn {psn}: {cause} ({why})"))
+        self.mark(now, end, Mark::Back, &format!("{end} goes back to psn {psn}: {cause} ({why})"))?;
+        if let Some(teacher) = &mut self.teacher {
+            teacher.back(psn, cause);
+            self.remark();
+        }
+        Ok(())
     }
 
     /// Something that happens at one end.
@@ -192,7 +276,7 @@ impl<W: Write> Witness<W> {
 
     /// Ends the capture, and hands back where the ladder is drawn, what was counted, and why the capture is not of all, if so.
     pub fn finish(self) -> (Ladder<W>, PerEnd<Tally>, Option<RecordError>) {
-        let finished = self.recorder.map(Recorder::finish).transpose();
+        let finished = self.recording.map(|recording| recording.recorder.finish()).transpose();
         (self.ladder, self.tally, self.unrecorded.or(finished.err()))
     }
 
@@ -200,6 +284,36 @@ impl<W: Write> Witness<W> {
         if let Err(error) = outcome {
             self.failed.get_or_insert(error);
         }
+    }
+}
+
+impl Recording {
+    fn take(
+        &mut self,
+        at: End,
+        now: u64,
+        direction: Direction,
+        frame: &[u8],
+        comment: &str,
+    ) -> std::result::Result<(), RecordError> {
+        let interface = match (self.place, at) {
+            (Some(_), _) | (None, End::A) => 0,
+            (None, End::B) => 1,
+        };
+        self.recorder.record(interface, now, direction, frame, Some(comment))
+    }
+}
+
+/// What becomes of a packet that is not lost, in a few words.
+fn in_brief(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Deliver => String::new(),
+        Verdict::Drop => "lost".to_owned(),
+        Verdict::Duplicate => "comes twice".to_owned(),
+        Verdict::Delay(time) => format!("{} µs late", time / 1_000),
+        Verdict::BehindNext { .. } => "behind the next".to_owned(),
+        Verdict::Corrupt { .. } => "damaged".to_owned(),
+        Verdict::Mark => "marked".to_owned(),
     }
 }
 

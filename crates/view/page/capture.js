@@ -1,7 +1,7 @@
 // The capture as the page sees it: what packets are, by place (0 to count - 1).
 
-const ROLE = { REQUEST: 1, RESPONSE: 2, ALONE: 3, UNPAIRED: 4, LATE: 5, DUPLICATE: 6, AGAIN: 7, FIRST_SEEN: 12 };
-const CAUSES = ["NAK", "implied NAK", "timeout", "RNR", "unknown"];
+const ROLE = { REQUEST: 1, RESPONSE: 2, ALONE: 3, UNPAIRED: 4, LATE: 5, DUPLICATE: 6, AGAIN: 7, FIRST_SEEN: 13 };
+const CAUSES = ["NAK", "implied NAK", "timeout", "RNR", "unknown", "duplicate acknowledgements"];
 const MARK = { LOST: 1, CONGESTED: 2, BROKEN: 4, GAP: 8, NANOSECONDS: 128 };
 const KIND = {
   OTHER: 0, SEND: 1, WRITE: 2, READ: 3, READ_RESPONSE: 4, ATOMIC: 5, ATOMIC_RESPONSE: 6, ACK: 7, NAK: 8, RNR: 9,

@@ -627,44 +627,55 @@ class Ladder {
     return worst;
   }
 
-  /** Several packets on a line of pixels: for each side, the one that matters most. */
+  /**
+   * Several packets on a line of pixels: for each direction, a line as far as the middle, and over it the worst trouble among
+   * them, the longer the more packets had some. So rare losses do not hide what else there is.
+   */
   #dense(first, last) {
     const { context, capture, choice, scale, columns } = this;
     const rows = Math.ceil(this.view);
     const { lines } = columns;
-    const middle = (lines[0] + (lines.at(-1) ?? lines[0])) / 2;
-    // By line of pixels and direction: rank and packet.
-    const rank = new Uint8Array(rows * 2);
-    const of = new Int32Array(rows * 2).fill(-1);
+    const cells = rows * 2;
+    const counts = new Uint32Array(cells);
+    const troubled = new Uint32Array(cells);
+    const usual = new Int32Array(cells).fill(-1);
+    const worst = new Int32Array(cells).fill(-1);
+    const rank = new Uint8Array(cells);
     for (let row = first; row < last; row++) {
       const y = Math.floor(scale.y(row) - this.top);
       if (y < 0 || y >= rows) continue;
       const i = choice.shown[row];
-      const side = capture.from[i] < capture.to[i] ? 0 : 1;
-      const weight = 1 + this.#trouble(i) * 2 + (capture.kind[i] === KIND.ACK || capture.kind[i] === KIND.SEGMENT ? 0 : 1);
-      if (weight > rank[y * 2 + side]) {
-        rank[y * 2 + side] = weight;
-        of[y * 2 + side] = i;
+      const cell = y * 2 + (capture.from[i] < capture.to[i] ? 0 : 1);
+      counts[cell] += 1;
+      const trouble = this.#trouble(i);
+      if (trouble > 0) troubled[cell] += 1;
+      if (trouble > rank[cell]) {
+        rank[cell] = trouble;
+        worst[cell] = i;
       }
+      if (trouble === 0 && (usual[cell] < 0 || capture.kind[usual[cell]] === KIND.ACK)) usual[cell] = i;
     }
     context.setLineDash([]);
-    for (let y = 0; y < rows; y++) {
-      for (let side = 0; side < 2; side++) {
-        const i = of[y * 2 + side];
-        if (i < 0) continue;
+    for (let cell = 0; cell < cells; cell++) {
+      if (counts[cell] === 0) continue;
+      const y = cell >> 1;
+      if (usual[cell] >= 0) {
+        const [x, toX] = this.#way(usual[cell]);
+        context.fillStyle = kindColour(capture.kind[usual[cell]]);
+        context.globalAlpha = 0.6;
+        const half = (toX - x) / 2;
+        context.fillRect(Math.min(x, x + half), y, Math.abs(half), 1);
+      }
+      if (worst[cell] >= 0) {
+        const i = worst[cell];
         const [x, toX] = this.#way(i);
-        const arrow = arrowOf(capture, i);
-        // The half at its sender, so that both directions are seen; trouble goes all the way.
-        const isTrouble = rank[y * 2 + side] > 2;
-        const halfway = lines.length === 2 ? middle : (x + toX) / 2;
-        context.fillStyle = capture.isAgain(i) && !arrow.isLost ? colours.again : arrow.colour;
-        context.globalAlpha = isTrouble ? 1 : 0.6;
-        const endX = isTrouble && !arrow.isLost ? toX : arrow.isLost ? x + (toX - x) * 0.62 : halfway;
-        context.fillRect(Math.min(x, endX), y, Math.abs(endX - x), 1);
-        if (this.capture.findingsAt.has(i)) {
-          const worst = this.#worst(i);
-          context.globalAlpha = 1;
-          context.fillStyle = severityColour(worst.severity);
+        const share = Math.sqrt(troubled[cell] / counts[cell]);
+        const length = (toX - x) * (counts[cell] === 1 ? (capture.isLost(i) ? 0.62 : 1) : Math.max(share * 0.9, 0.04));
+        context.fillStyle = capture.isAgain(i) && !capture.isLost(i) ? colours.again : arrowOf(capture, i).colour;
+        context.globalAlpha = 1;
+        context.fillRect(Math.min(x, x + length), y, Math.abs(length), 1);
+        if (capture.findingsAt.has(i)) {
+          context.fillStyle = severityColour(this.#worst(i).severity);
           context.fillRect(columns.sign - 4, y - 1, 8, 3);
         }
       }
@@ -680,18 +691,23 @@ class Ladder {
     context.fillStyle = colours.raised;
     context.fillRect(x, 0, width, view);
     const y = (row) => (rows > 1 ? (row / rows) * view : 0);
-    const drawn = new Uint8Array(Math.ceil(view) + 2);
-    const colour = ["", colours.again, colours.wait, colours.bad];
+    const size = Math.ceil(view) + 2;
+    const worst = new Uint8Array(size);
+    const counts = new Uint32Array(size);
     for (const [row, weight] of this.troubleRows) {
       const at = Math.floor(y(row));
-      if (drawn[at] >= weight) continue;
-      drawn[at] = weight;
+      worst[at] = Math.max(worst[at], weight);
+      counts[at] += 1;
     }
-    for (let at = 0; at < drawn.length; at++) {
-      if (drawn[at] === 0) continue;
-      context.fillStyle = colour[drawn[at]];
-      const wide = drawn[at] === 3 ? width : width * 0.55;
-      context.fillRect(x + width - wide, at, wide, 2);
+    const colour = ["", colours.again, colours.wait, colours.bad];
+    const perLine = Math.max(rows / view, 1);
+    for (let at = 0; at < size; at++) {
+      if (worst[at] === 0) continue;
+      context.fillStyle = colour[worst[at]];
+      // The wider, the more packets had trouble; what was lost or found is at least half as wide.
+      const share = Math.sqrt(Math.min(counts[at] / perLine, 1));
+      const wide = width * Math.max(share, worst[at] === 3 ? 0.5 : 0.3);
+      context.fillRect(x + width - wide, at, wide, perLine > 4 ? 1 : 2);
     }
     context.strokeStyle = colours.soft;
     context.lineWidth = 1;

@@ -146,7 +146,7 @@ class Plot {
     const fills = ["", colours.response, colours.request, colours.again, colours.wait, colours.bad];
     for (let weight = 1; weight < fills.length; weight++) {
       context.fillStyle = fills[weight];
-      const size = weight > 3 ? 3 : 1.5;
+      const size = weight > 3 && last - first < view * 4 ? 3 : 1.5;
       for (let place = 0; place < layer.length; place++) {
         if (layer[place] === weight) context.fillRect(x + (place % wide), Math.floor(place / wide), size, size);
       }

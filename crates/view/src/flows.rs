@@ -18,7 +18,7 @@ pub(crate) struct Flow {
     pub is_tcp: bool,
     /// The connection that it is of: the place of the first flow of it.
     pub connection: u32,
-    /// Its row in the report.
+    /// Its row in the report: of flows, or of TCP, of streams.
     pub row: Option<usize>,
     pub packets: u64,
 }
@@ -86,6 +86,14 @@ impl Flows {
         place
     }
 
+    /// A direction of TCP has this number in reports. One that begins anew gets another; it is shown with the first.
+    pub(crate) fn is_numbered(&mut self, place: u32, number: u64) {
+        self.by_number.insert(number, place);
+        if let Some(flow) = self.all.get_mut(place as usize) {
+            flow.number = flow.number.or(Some(number));
+        }
+    }
+
     /// The place of a flow by its number in reports.
     pub(crate) fn numbered(&self, number: u64) -> Option<u32> {
         self.by_number.get(&number).copied()
@@ -98,6 +106,12 @@ impl Flows {
             let peer = flow.peer.and_then(|peer| self.numbered(peer));
             if let Some(known) = self.all.get_mut(place as usize) {
                 known.take(row, flow, place, peer);
+            }
+        }
+        for (row, stream) in report.streams.iter().enumerate() {
+            let Some(place) = self.numbered(stream.number) else { continue };
+            if let Some(known) = self.all.get_mut(place as usize) {
+                known.row = Some(row);
             }
         }
         self.all

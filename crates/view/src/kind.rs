@@ -5,6 +5,8 @@ use rdmalab_trace::{Dissection, Icrc, IwarpUnit, Roce, Vcrc};
 use rdmalab_wire::iwarp::{CrcVerdict, Opcode};
 use rdmalab_wire::{Ecn, Syndrome, TransportKind};
 
+use crate::model::Packet;
+
 /// Kinds of packets, of RoCE and of iWARP alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -131,7 +133,8 @@ impl Kind {
 }
 
 /// The role of a packet as a number for the page: 0 is none.
-pub(crate) fn role_number(role: Option<Role>) -> u8 {
+pub(crate) fn role_number(role: Option<Role>, by_acks: bool) -> u8 {
+    let number = |cause: Cause| if by_acks { Cause::ALL.len() as u8 } else { cause as u8 };
     match role {
         None => 0,
         Some(Role::Request) => 1,
@@ -140,19 +143,23 @@ pub(crate) fn role_number(role: Option<Role>) -> u8 {
         Some(Role::Unpaired) => 4,
         Some(Role::Late) => 5,
         Some(Role::Duplicate) => 6,
-        Some(Role::Repetition { cause, is_first_seen: false }) => 7 + cause as u8,
-        Some(Role::Repetition { cause, is_first_seen: true }) => 12 + cause as u8,
+        Some(Role::Repetition { cause, is_first_seen: false }) => 7 + number(cause),
+        Some(Role::Repetition { cause, is_first_seen: true }) => 13 + number(cause),
     }
 }
 
 /// In a few words, behind what the packet is; nothing of what needs none.
-pub(crate) fn role_words(role: Option<Role>, kind: Kind) -> Option<String> {
+pub(crate) fn role_words(packet: &Packet) -> Option<String> {
+    let (role, by_acks) = (packet.role, packet.is_resent_by_acks);
     Some(match role? {
         Role::Request | Role::Response | Role::Alone => return None,
         Role::Unpaired => "answers nothing known".to_owned(),
         Role::Late => "late".to_owned(),
         Role::Duplicate => "the same packet twice".to_owned(),
-        Role::Repetition { .. } if matches!(kind, Kind::Segment) => "again".to_owned(),
+        Role::Repetition { is_first_seen, .. } if by_acks => {
+            let first = if is_first_seen { "; the first time is not in the capture" } else { "" };
+            format!("again: duplicate acknowledgements{first}")
+        }
         Role::Repetition { cause: Cause::Unknown, .. } => "again".to_owned(),
         Role::Repetition { cause, is_first_seen: false } => format!("again: {}", cause.name()),
         Role::Repetition { cause, is_first_seen: true } => {

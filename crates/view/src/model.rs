@@ -47,6 +47,8 @@ pub(crate) struct Packet {
     pub pair: u32,
     pub kind: Kind,
     pub role: Option<Role>,
+    /// Of TCP: it went again because of duplicate acknowledgements.
+    pub is_resent_by_acks: bool,
     pub marks: Marks,
     /// Its flow, by place.
     pub flow: Option<u32>,

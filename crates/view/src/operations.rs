@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rdmalab_lint::{Operation, OperationKind};
+use rdmalab_lint::{Operation, OperationKind, StreamOperation, UnitRole};
 
 use crate::model::Packet;
 
@@ -18,7 +18,7 @@ pub(crate) struct Band {
     pub flow: u32,
     pub kind: OperationKind,
     pub bytes: u64,
-    /// PSNs; of TCP, sequence numbers.
+    /// PSNs; of iWARP, the message's number in its queue.
     pub psns: (u32, u32),
     /// The packets that it begins with and ends with, by place.
     pub packets: (u32, u32),
@@ -48,13 +48,9 @@ impl Open {
         operation: &Operation,
     ) {
         let (first, last) = (operation.first_psn.value(), operation.last_psn.value());
-        let begun = packets.partition_point(|packet| packet.frame < operation.begun.0);
-        let behind = packets.partition_point(|packet| packet.frame <= operation.completed.0);
-        // None of it is drawn, or it begins in front of itself.
-        if begun >= behind {
+        let Some((begun, completed)) = drawn(packets, operation.begun.0, operation.completed.0) else {
             return;
-        }
-        let (begun, completed) = (begun as u32, behind as u32 - 1);
+        };
         let number = bands.len() as u32;
         // PSNs go round.
         let whole =
@@ -82,6 +78,77 @@ impl Open {
             psns: (first, last),
             packets: (begun, completed),
             repeated: operation.repeated,
+            beside: 0,
+        });
+    }
+}
+
+/// The places of the first and last packet drawn between two frames; `None` if there is none.
+fn drawn(packets: &[Packet], begun: u64, completed: u64) -> Option<(u32, u32)> {
+    let first = packets.partition_point(|packet| packet.frame < begun);
+    let behind = packets.partition_point(|packet| packet.frame <= completed);
+    (first < behind).then(|| (first as u32, behind as u32 - 1))
+}
+
+/// Packets with FPDUs that are of no operation yet, by flow. Messages of a direction do not mix, and answers come in the order
+/// of their requests; so an operation that is complete has all that came before it.
+#[derive(Debug, Default)]
+pub(crate) struct OpenStreams {
+    requests: BTreeMap<u32, Vec<u32>>,
+    answers: BTreeMap<u32, Vec<u32>>,
+}
+
+impl OpenStreams {
+    pub(crate) fn add(&mut self, flow: u32, role: UnitRole, packet: u32) {
+        let of_flow = match role {
+            UnitRole::Ready | UnitRole::Request => self.requests.entry(flow).or_default(),
+            UnitRole::Answer => self.answers.entry(flow).or_default(),
+            UnitRole::StartUp | UnitRole::Unasked | UnitRole::Terminate | UnitRole::Broken => return,
+        };
+        if of_flow.last() != Some(&packet) {
+            of_flow.push(packet);
+        }
+    }
+
+    /// A complete operation: takes its packets.
+    pub(crate) fn complete(
+        &mut self,
+        packets: &mut [Packet],
+        bands: &mut Vec<Band>,
+        flow: u32,
+        operation: &StreamOperation,
+    ) {
+        let Some((begun, completed)) = drawn(packets, operation.begun.0, operation.completed.0) else {
+            return;
+        };
+        let number = bands.len() as u32;
+        let mut take = |places: &mut Vec<u32>, range: std::ops::RangeInclusive<u32>| {
+            places.retain(|place| {
+                if let Some(packet) = packets.get_mut(*place as usize).filter(|_| range.contains(place)) {
+                    packet.band = packet.band.or(Some(number));
+                }
+                // Of those in front nothing will be heard any more.
+                place > range.end()
+            });
+        };
+        let requests = self.requests.entry(flow).or_default();
+        if operation.kind.is_answered() {
+            // Behind its request others may be.
+            take(self.answers.entry(flow).or_default(), begun..=completed);
+            if let Some(at) = requests.iter().position(|place| *place == begun) {
+                take(&mut vec![requests.remove(at)], begun..=begun);
+            }
+        } else {
+            take(requests, begun..=completed);
+        }
+        let msn = operation.msn.unwrap_or_default();
+        bands.push(Band {
+            flow,
+            kind: operation.kind,
+            bytes: operation.bytes,
+            psns: (msn, msn),
+            packets: (begun, completed),
+            repeated: 0,
             beside: 0,
         });
     }

@@ -107,7 +107,8 @@ impl Capture {
     }
 
     fn flow(&self, flow: &Flow) -> Json {
-        let row = flow.row.and_then(|row| self.report.flows.get(row));
+        let row = flow.row.filter(|_| !flow.is_tcp).and_then(|row| self.report.flows.get(row));
+        let stream = flow.row.filter(|_| flow.is_tcp).and_then(|row| self.report.streams.get(row));
         json!({
             "number": flow.number,
             "ends": [flow.addresses.0, flow.addresses.1],
@@ -116,7 +117,7 @@ impl Capture {
             "tcp": flow.is_tcp,
             "connection": flow.connection,
             "transport": row.map(|row| row.transport.to_string()),
-            "report": row.map(ToString::to_string),
+            "report": row.map(ToString::to_string).or(stream.map(ToString::to_string)),
         })
     }
 
@@ -146,7 +147,7 @@ impl Capture {
                 nanoseconds.map_or(0, |nanoseconds| nanoseconds + 1),
                 packet.pair.into(),
                 (packet.kind as u8).into(),
-                role_number(packet.role).into(),
+                role_number(packet.role, packet.is_resent_by_acks).into(),
                 marks,
                 or_none(packet.flow),
                 or_none(packet.queue_pair),

@@ -2,7 +2,10 @@
 
 use std::io::Read;
 
-use rdmalab_lint::{Finding, Linter, Observer, Operation, Placed, Role};
+use rdmalab_lint::{
+    Cause, Finding, Linter, Observer, Operation, Placed, PlacedSegment, PlacedUnit, ResentCause, Role,
+    SegmentRole, StreamOperation,
+};
 use rdmalab_trace::{
     Dissection, Filter, FilterError, Line, Packing, ReadError, ReadFault, Reader, Record, Streams, Unpacked,
 };
@@ -14,7 +17,7 @@ use crate::frames::Frames;
 use crate::kind::{Kind, Marks, says_lost};
 use crate::layout::Layouts;
 use crate::model::{Capture, Packet};
-use crate::operations::{Band, Open, place_beside};
+use crate::operations::{Band, Open, OpenStreams, place_beside};
 use crate::segments::Segments;
 use crate::texts::{Distinct, Lines};
 
@@ -73,6 +76,7 @@ struct Pass {
     explained: Distinct<Vec<&'static str>>,
     frames: Frames,
     open: Open,
+    open_streams: OpenStreams,
     bands: Vec<Band>,
     findings: Vec<Finding>,
     first_time: Option<i128>,
@@ -133,6 +137,7 @@ impl Pass {
         if { record.comments }.any(|comment| says_lost(&comment)) {
             marks.add(Marks::LOST);
         }
+        let mut is_resent = false;
         let (mut flow, mut role, mut sequence) = (None, placed.map(|placed| placed.role), fields.psn);
         let place = self.packets.len() as u32;
         if let Some(tcp) = &fields.tcp {
@@ -140,6 +145,14 @@ impl Pass {
             let (its_role, its_marks) = self.segments.segment(number, tcp);
             marks.add(its_marks);
             (flow, role, sequence) = (Some(number), Some(its_role), Some(tcp.sequence));
+            if let Some(segment) = self.told.segment.take() {
+                self.flows.is_numbered(number, segment.flow);
+                role = Some(role_of(segment.role));
+                is_resent = matches!(
+                    segment.role,
+                    SegmentRole::Resent { cause: ResentCause::DuplicateAcknowledgements, .. }
+                );
+            }
             if kind == Kind::Other {
                 kind = Kind::Segment;
             }
@@ -150,7 +163,7 @@ impl Pass {
                 self.open.add(number, placed.psn.value(), place);
             }
         }
-        let told = rdmalab_explain::packet(dissection, role);
+        let told = rdmalab_explain::packet(dissection, placed.map(|placed| placed.role));
         let explained: Vec<&'static str> = told.iter().map(|explanation| explanation.name).collect();
         self.line.clear();
         // A string takes everything.
@@ -168,6 +181,7 @@ impl Pass {
             pair,
             kind,
             role,
+            is_resent_by_acks: is_resent,
             marks,
             flow,
             queue_pair: fields.queue_pair,
@@ -194,6 +208,17 @@ impl Pass {
             let Some(flow) = self.flows.numbered(operation.flow) else { continue };
             self.open.complete(&mut self.packets, &mut self.bands, flow, &operation);
         }
+        for unit in std::mem::take(&mut self.told.units) {
+            let place = self.packets.binary_search_by_key(&unit.frame, |packet| packet.frame);
+            if let (Some(flow), Ok(place)) = (self.flows.numbered(unit.flow), place) {
+                self.open_streams.add(flow, unit.role, place as u32);
+            }
+        }
+        for operation in std::mem::take(&mut self.told.stream_operations) {
+            let Some(flow) = self.flows.numbered(operation.flow) else { continue };
+            self.open_streams.complete(&mut self.packets, &mut self.bands, flow, &operation);
+        }
+        self.told.segment = None;
         self.findings.append(&mut self.told.findings);
     }
 
@@ -234,7 +259,27 @@ struct Told {
     placed: Option<Placed>,
     lost: Vec<u64>,
     operations: Vec<Operation>,
+    segment: Option<PlacedSegment>,
+    units: Vec<PlacedUnit>,
+    stream_operations: Vec<StreamOperation>,
     findings: Vec<Finding>,
+}
+
+/// Segments have roles as packets of RoCE have.
+fn role_of(role: SegmentRole) -> Role {
+    match role {
+        SegmentRole::New => Role::Request,
+        SegmentRole::Duplicate => Role::Duplicate,
+        SegmentRole::Late => Role::Late,
+        SegmentRole::Resent { cause, is_first_seen } => {
+            let cause = match cause {
+                ResentCause::Timer => Cause::Timeout,
+                // There is no such thing in RoCE; the packet has it beside its role.
+                ResentCause::DuplicateAcknowledgements => Cause::Unknown,
+            };
+            Role::Repetition { cause, is_first_seen }
+        }
+    }
 }
 
 impl Observer for Told {
@@ -248,6 +293,18 @@ impl Observer for Told {
 
     fn operation(&mut self, operation: &Operation) {
         self.operations.push(*operation);
+    }
+
+    fn segment(&mut self, placed: PlacedSegment) {
+        self.segment = Some(placed);
+    }
+
+    fn unit(&mut self, placed: PlacedUnit) {
+        self.units.push(placed);
+    }
+
+    fn stream_operation(&mut self, operation: &StreamOperation) {
+        self.stream_operations.push(*operation);
     }
 
     fn finding(&mut self, finding: &Finding) {

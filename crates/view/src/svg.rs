@@ -261,7 +261,7 @@ impl<W: Write> Picture<'_, W> {
             )?;
         }
         let mut label = self.capture.label(place);
-        if let Some(words) = role_words(packet.role, packet.kind) {
+        if let Some(words) = role_words(packet) {
             label = format!("{label} ({words})");
         }
         if is_lost {

@@ -129,7 +129,7 @@ impl<W: Write> Drawing<'_, W> {
         let goes_right = self.goes_right(packet);
         let is_lost = packet.marks.has(Marks::LOST);
         let mut label = self.capture.label(place as usize);
-        if let Some(words) = role_words(packet.role, packet.kind) {
+        if let Some(words) = role_words(packet) {
             label = format!("{label} ({words})");
         }
         if packet.marks.has(Marks::CONGESTED) {

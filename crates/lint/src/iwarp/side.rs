@@ -132,6 +132,8 @@ pub(crate) struct Side {
     pub next_answer: Option<u32>,
     /// Then none in front of this one waits.
     pub at_least: Option<u32>,
+    /// The number of the request whose answer has begun without it, and whether it is certain that there is none.
+    pub begun_unasked: Option<(u32, bool)>,
     pub terminated: Option<u64>,
     pub sent: VecDeque<Sent>,
     /// No segment has made room in `sent`.
@@ -205,6 +207,7 @@ impl Side {
 
     /// What answers this side's requests is not known from here on.
     pub fn lose_answers(&mut self) {
+        self.begun_unasked = None;
         if let Some(next) = self.next_answer.take() {
             self.at_least = Some(next);
         }

@@ -126,12 +126,28 @@ impl Stream {
             ours.doubt(Reason::RequestsUnknown);
             return (side, UnitRole::Unasked);
         };
+        let begun = theirs.begun_unasked.filter(|(msn, _)| *msn == next);
         let Some(oldest) = theirs.waiting(next) else {
-            if header.last && !unasked(ours, theirs, next, heard, header, at) {
+            let is_certain = match begun {
+                Some((_, is_certain)) => is_certain,
+                None => unasked(ours, theirs, next, heard, header, at),
+            };
+            theirs.begun_unasked = (!header.last).then_some((next, is_certain));
+            if header.last && !is_certain {
                 theirs.next_answer = Some(next.wrapping_add(1));
             }
             return (side, UnitRole::Unasked);
         };
+        if begun.is_some() {
+            // Its request stands behind the beginning in the capture.
+            if header.last {
+                oldest.answered = Some(end);
+                let done = *oldest;
+                theirs.begun_unasked = None;
+                answered(theirs, &done, at);
+            }
+            return (1 - side, UnitRole::Answer);
+        }
         let fault = match oldest.asked {
             Asked::Atomic { .. } => Some("answers an atomic".to_owned()),
             Asked::Read { stag: sink, offset: begin, length: whole } => {

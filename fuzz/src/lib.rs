@@ -7,6 +7,7 @@ pub mod cm;
 pub mod craft_spec;
 pub mod iwarp_start_up;
 pub mod iwarp_stream;
+pub mod lint;
 pub mod packet;
 pub mod pair;
 pub mod queue_pair;

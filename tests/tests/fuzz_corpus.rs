@@ -59,6 +59,11 @@ fn what_an_iwarp_stream_of_the_corpus_bears_is_no_find() {
 }
 
 #[test]
+fn what_is_judged_of_the_corpus_is_no_find() {
+    replay("lint", fuzz::lint::run);
+}
+
+#[test]
 fn descriptions_of_the_corpus_are_no_find() {
     replay("craft_spec", fuzz::craft_spec::run);
 }

@@ -36,7 +36,7 @@ pub fn run(bytes: &[u8]) {
 /// We ask. What the reply comes in does not matter, and nothing behind it is taken.
 fn initiator(profile: &Profile, terms: &Terms, private: &[u8], stream: &[u8], piece: usize) {
     let Ok(whole) = Initiator::new(profile, terms, private) else {
-        assert!(private.len() + Enhanced::LENGTH > profile.max_private_data, "{} bytes", private.len());
+        assert!(private.len() + Enhanced::LENGTH > profile.max_sent_private_data, "{} bytes", private.len());
         return;
     };
     expect_frame(whole.request(), MpaKind::Request);
@@ -122,7 +122,7 @@ fn decide(profile: &Profile, terms: &Terms, private: &[u8], mut ours: Responder)
             let reply = expect_frame(ours.reply(), MpaKind::Reply);
             assert!(!reply.reject && reply.private_data == private && reply.revision == revision);
         }
-        Err(_) => assert!(private.len() + Enhanced::LENGTH > profile.max_private_data),
+        Err(_) => assert!(private.len() + Enhanced::LENGTH > profile.max_sent_private_data),
     }
     if ours.reject(private).is_ok() {
         assert!(expect_frame(ours.reply(), MpaKind::Reply).reject);

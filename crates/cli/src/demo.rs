@@ -232,7 +232,13 @@ pub fn run(options: &Options) -> Result<Outcome> {
         profile: options.profile(),
         congestion_control: options.congestion,
         // Nobody here needs time to get ready.
-        iwarp: IwarpSettings { profile: options.iwarp_profile(), crc, markers, pause: Duration::ZERO },
+        iwarp: IwarpSettings {
+            profile: options.iwarp_profile(),
+            crc,
+            markers,
+            pause: Duration::ZERO,
+            greeting_pause: Duration::ZERO,
+        },
         seed: seed.branch(HOSTS),
         rules,
         connects: options.connect,

@@ -24,6 +24,7 @@ mod start_up;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use rdmalab_iwarp::{Initiator, Responder};
 use rdmalab_roce::Event as TransportEvent;
@@ -131,9 +132,9 @@ pub(crate) struct IwarpTable {
     deadlines: BTreeSet<(u64, StreamId)>,
     /// Streams that have a patience.
     begun: Vec<StreamId>,
-    /// Streams whose pause begins when the table is next told the time, and those whose pause ends so, in order.
-    falling_silent: Vec<StreamId>,
-    paused: VecDeque<(u64, StreamId)>,
+    /// Streams whose pause, of so many nanoseconds, begins when the table is next told the time, and those that pause until then.
+    falling_silent: Vec<(StreamId, u64)>,
+    paused: BTreeSet<(u64, StreamId)>,
     buffers: Buffers,
     /// Asynchronous events of queue pairs, by the names that RoCE has for them.
     events: VecDeque<TransportEvent>,
@@ -157,7 +158,7 @@ impl Default for IwarpTable {
             deadlines: BTreeSet::new(),
             begun: Vec::new(),
             falling_silent: Vec::new(),
-            paused: VecDeque::new(),
+            paused: BTreeSet::new(),
             buffers: Buffers::default(),
             events: VecDeque::new(),
             counters: IwarpCounters::default(),
@@ -213,7 +214,7 @@ impl IwarpTable {
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
     pub(crate) fn next_timeout(&self) -> Option<u64> {
-        let (deadline, pause) = (self.deadlines.first(), self.paused.front());
+        let (deadline, pause) = (self.deadlines.first(), self.paused.first());
         deadline.into_iter().chain(pause).map(|(at, _)| *at).min()
     }
 
@@ -264,24 +265,23 @@ impl IwarpTable {
     }
 
     /// A stream sends nothing for a while.
-    fn fall_silent(&mut self, id: StreamId) {
-        if !self.settings.pause.is_zero()
+    fn fall_silent(&mut self, id: StreamId, pause: Duration) {
+        if !pause.is_zero()
             && let Some(stream) = self.streams.get_mut(id.0)
         {
             stream.is_paused = true;
-            self.falling_silent.push(id);
+            self.falling_silent.push((id, u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX)));
         }
     }
 
     /// Ends the pauses that are over by `now`, and lets those begin that are due.
     fn pause(&mut self, now: u64) {
-        let until = now.saturating_add(self.settings.silence());
-        self.paused.extend(self.falling_silent.drain(..).map(|id| (until, id)));
-        // All pauses are equally long, but for those under way when the settings changed: they wait for each other.
-        while let Some(&(at, id)) = self.paused.front()
+        let begun = self.falling_silent.drain(..);
+        self.paused.extend(begun.map(|(id, pause)| (now.saturating_add(pause), id)));
+        while let Some(&(at, id)) = self.paused.first()
             && at <= now
         {
-            self.paused.pop_front();
+            self.paused.pop_first();
             if let Some(stream) = self.streams.get_mut(id.0) {
                 stream.is_paused = false;
             }

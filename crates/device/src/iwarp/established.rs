@@ -136,7 +136,7 @@ impl IwarpTable {
         }
         if is_empty {
             if falls_silent {
-                self.fall_silent(id);
+                self.fall_silent(id, self.settings.greeting_pause);
             }
             self.tell_established(id);
             self.progress(id);

@@ -89,7 +89,7 @@ impl IwarpTable {
         match reply {
             None => Some(&[]),
             Some(Reply::Accepted(negotiated)) => {
-                self.fall_silent(id);
+                self.fall_silent(id, self.settings.pause);
                 self.establish(context, id, &negotiated).ok()?;
                 self.give_time(id, None);
                 let offer = Offer {

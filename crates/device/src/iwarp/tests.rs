@@ -323,7 +323,7 @@ fn a_called_side_that_may_speak_first_is_silent_for_a_while_behind_its_reply() {
         let (stream, reply) = called_without_ready(&mut setup, profile);
         assert!(reply.starts_with(b"MPA ID Rep Frame") && reply.len() == 24, "the reply alone");
         assert!(setup.happenings().contains(&Happening::Established(stream)), "the application may post");
-        let pause = IwarpSettings::PAUSE.as_nanos() as u64;
+        let pause = IwarpSettings::GREETING_PAUSE.as_nanos() as u64;
         setup.pass(pause - 1);
         assert_eq!((setup.table.next_ready(), setup.table.next_timeout()), (None, Some(1 + pause)));
         assert!(setup.take(stream).is_empty());

@@ -35,7 +35,8 @@ impl End {
     fn new(address: IpAddr) -> Self {
         let mut port = Port::new(EndpointConfig::new(vec![address], PathMtu::M1024), 0);
         port.manage_connections(1).unwrap();
-        let settings = IwarpSettings { pause: std::time::Duration::ZERO, ..IwarpSettings::default() };
+        let none = std::time::Duration::ZERO;
+        let settings = IwarpSettings { pause: none, greeting_pause: none, ..IwarpSettings::default() };
         port.set_transport(Transport::Iwarp, settings);
         let channel = port.connections().unwrap().create_channel().unwrap();
         let domain = port.context.allocate_protection_domain().unwrap();

@@ -156,7 +156,7 @@ class Ladder {
       heads.append(span);
       return span;
     };
-    add("frame", 8, columns.frame - 8).style.textAlign = "right";
+    add(columns.time > 0 ? "frame" : "#", 8, columns.frame - 8).style.textAlign = "right";
     if (columns.time > 0) add("seconds", columns.time - 100, 100).style.textAlign = "right";
     const edge = columns.plot ? columns.plot.x - 8 : this.width;
     const start = columns.sign + 10;
@@ -488,10 +488,12 @@ class Ladder {
     context.lineTo(this.width - 16, y);
     context.stroke();
     context.setLineDash([]);
+    // Where there is no column of times, there is no room for how long.
+    if (columns.time === 0) return;
     const text = `+${duration(gap)}`;
     context.font = `10.5px ${colours.sans}`;
     const wide = context.measureText(text).width + 8;
-    const right = columns.time > 0 ? columns.time : columns.frame;
+    const right = columns.time;
     context.fillStyle = colours.paper;
     context.fillRect(right - wide, y - 6, wide + 4, 12);
     context.fillStyle = colours.manage;

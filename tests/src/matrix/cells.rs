@@ -1,7 +1,6 @@
 //! All cells, as data. Not the full product: each value of each dimension meets each program in each role.
 
 use super::{Cell, Family, Fault, Peer, Program, Role, siw};
-use crate::Place;
 
 const ROLES: [Role; 2] = [Role::Client, Role::Server];
 const FAMILIES: [Family; 2] = [Family::V4, Family::V6];

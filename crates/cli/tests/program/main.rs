@@ -19,3 +19,4 @@ mod program;
 mod states;
 mod unprivileged;
 mod usage;
+mod view;

@@ -1,0 +1,38 @@
+//! `rdmalab view`.
+
+use std::fs;
+
+use crate::program::{capture, rdmalab, scratch, text};
+
+#[test]
+fn a_page_a_ladder_and_a_picture_are_drawn() {
+    let file = capture("rping.pcap");
+    let page = scratch("view.html");
+    rdmalab(&["view", text(&file), "-o", text(&page)]).exits(0).says("29 packets");
+    assert!(fs::read_to_string(&page).unwrap().starts_with("<!doctype html>"));
+    let ladder = rdmalab(&["view", text(&file), "--text"]).exits(0);
+    assert!(ladder.out.contains("│── SEND_ONLY") && !ladder.out.contains('\u{1b}'), "{}", ladder.out);
+    let some = rdmalab(&["view", text(&file), "--text", "--filter", "frame.number <= 3"]).exits(0);
+    assert_eq!(some.lines().len(), 4, "a head, and three packets");
+    let picture = rdmalab(&["view", text(&file), "--svg", "--flow", "2"]).exits(0);
+    assert!(picture.out.starts_with("<svg ") && picture.out.ends_with("</svg>\n"), "{}", picture.out);
+}
+
+#[test]
+fn what_cannot_be_drawn_is_told_with_what_to_do() {
+    let file = capture("rping.pcap");
+    rdmalab(&["view", text(&file)]).exits(2).says("--output");
+    rdmalab(&["view", "nowhere.pcap", "--text"]).exits(2).says("cannot open nowhere.pcap");
+    rdmalab(&["view", text(&file), "--svg", "--flow", "77"])
+        .exits(2)
+        .says("there is no such flow; there are 1 2");
+    rdmalab(&["view", text(&capture("read_bw_loss.pcap")), "--svg"])
+        .exits(2)
+        .says("draw a part of it: --filter");
+    let cut = scratch("view-cut.pcap");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&cut, &bytes[..bytes.len() - 10]).unwrap();
+    let run =
+        rdmalab(&["view", text(&cut), "--text"]).exits(2).says("what is drawn is of the packets in front");
+    assert!(run.out.contains("     28 "), "{}", run.out);
+}

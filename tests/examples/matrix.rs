@@ -1,6 +1,7 @@
 //! Plays the matrix: every program of the field with us, in both roles. Needs root, and what `check.sh` installs.
 //!
-//! `cargo run --release -p rdmalab-tests --example matrix -- [--only WORDS] [--daily] [--list] [--write FILE [--missing]]`
+//! `cargo run --release -p rdmalab-tests --example matrix -- [--peer rxe|siw] [--only WORDS] [--daily] [--list]
+//! [--write FILE [--missing]]`
 //!
 //! A cell that fails says why, its captures and logs stay, and the others are played all the same. Exit code 1 if one failed.
 
@@ -11,10 +12,14 @@ use std::time::Instant;
 
 use clap::Parser;
 use rdmalab_tests::Venue;
-use rdmalab_tests::matrix::{Cell, Group, Played, Report, Versions, cells};
+use rdmalab_tests::matrix::{Cell, Group, Page, Played, Report, Versions};
 
 #[derive(Parser)]
 struct Options {
+    /// With which of Linux' stacks; two of ours are played with each other beside RoCE's
+    #[arg(long, value_enum, default_value = "rxe")]
+    peer: Page,
+
     /// Only cells whose line, as --list shows it, has all of these words in it, separated by commas
     #[arg(long, value_name = "WORDS", value_delimiter = ',')]
     only: Vec<String>,
@@ -39,15 +44,16 @@ struct Options {
 fn main() -> ExitCode {
     let options = Options::parse();
     // There may be no page yet.
-    let before =
-        options.write.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+    let page =
+        || options.write.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+    let before = page();
     let wanted = |cell: &Cell| {
         let line = cell.to_string();
         (!options.daily || cell.daily)
             && (!options.missing || !Report::has_passed(&before, cell))
             && options.only.iter().all(|words| line.contains(words.as_str()))
     };
-    let chosen: Vec<Cell> = cells().into_iter().filter(wanted).collect();
+    let chosen: Vec<Cell> = options.peer.cells().into_iter().filter(wanted).collect();
     if options.list {
         chosen.iter().for_each(|cell| println!("{cell}"));
         println!("{} cells", chosen.len());
@@ -79,9 +85,9 @@ fn main() -> ExitCode {
         if outcome.is_err() {
             report.fail(&group, "the game could not go on, see above");
         }
-        // After each group, so that an interruption leaves what was done.
+        // After each group, so that an interruption leaves what was done; what others have written meanwhile stays.
         if let (Some(path), Some(versions)) = (&options.write, &versions)
-            && let Err(error) = std::fs::write(path, report.page(versions, &before))
+            && let Err(error) = std::fs::write(path, report.page(options.peer, versions, &page()))
         {
             eprintln!("{}: {error}", path.display());
             return ExitCode::from(2);

@@ -77,7 +77,7 @@ impl Verdict {
         tshark.args(["-e", "frame.number", "-e", "infiniband.bth.opcode", "-e", "iwarp_mpa.ulpdulength"]);
         tshark.args(["-e", "_ws.malformed"]);
         let name = network.lab().unique("tshark");
-        let said = run(&name, &mut tshark, network.lab().folder(), Duration::from_secs(120))
+        let said = run(&name, &mut tshark, network.lab().folder(), Duration::from_secs(400))
             .unwrap_or_else(|error| panic!("tshark cannot read {}: {error}", file.display()));
         let (tshark_roce, tshark_fpdus, tshark_malformed) = from_fields(&said.stdout);
         let open = File::open(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));

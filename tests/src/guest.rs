@@ -12,6 +12,7 @@ mod orders;
 mod state;
 mod vanish;
 
+use std::cell::Cell;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,8 @@ pub struct Guest {
     share: PathBuf,
     orders: Orders,
     machine: Option<Process>,
+    /// What kind of RDMA device it has.
+    adapter: Cell<Adapter>,
 }
 
 impl Guest {
@@ -77,7 +80,14 @@ impl Guest {
         let orders = Orders::new(network, config.name);
         let arguments = arguments(network, &config, &share, &orders);
         let machine = network.start(config.name, "qemu-system-x86_64", &arguments);
-        Self { network: network.clone(), config, share, orders, machine: Some(machine) }
+        Self {
+            network: network.clone(),
+            config,
+            share,
+            orders,
+            machine: Some(machine),
+            adapter: Cell::new(Adapter::Rxe),
+        }
     }
 
     #[track_caller]

@@ -29,5 +29,5 @@ pub use guest::{Adapter, Guest, GuestConfig, GuestState, Job, Stuck};
 pub use lab::Lab;
 pub use network::Network;
 pub use process::{Output, Process};
-pub use program::{program, verbs_end};
+pub use program::{program, siw_end, verbs_end};
 pub use venue::{Place, Venue};

@@ -88,6 +88,15 @@ impl Network {
         self.ip_inside(&["link", "set", "dev", interface, "mtu", &mtu.to_string()]);
     }
 
+    /// How many bytes an interface has carried, both ways.
+    #[track_caller]
+    pub fn carried(&self, interface: &str) -> u64 {
+        let folder = format!("/sys/class/net/{interface}/statistics");
+        let files = ["rx_bytes", "tx_bytes"].map(|name| format!("{folder}/{name}"));
+        let said = self.start("carried", "cat", &files).wait(Duration::from_secs(20)).expect_success("cat");
+        said.stdout.lines().filter_map(|line| line.parse::<u64>().ok()).sum()
+    }
+
     /// A command that runs `program` inside the namespace and dies with the thread that starts it, so that it
     /// is not left over even if this process is killed.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {

@@ -25,6 +25,15 @@ pub fn verbs_end(lab: &Lab) -> &'static Path {
     })
 }
 
+/// The program `siw-end`, likewise.
+#[track_caller]
+pub fn siw_end(lab: &Lab) -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        build(lab, "rdmalab-tests", "siw-end").unwrap_or_else(|error| panic!("cannot build siw-end: {error}"))
+    })
+}
+
 fn build(lab: &Lab, package: &str, program: &str) -> Result<PathBuf, String> {
     let build = build_directory()?;
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::{Guest, GuestConfig, Lab, Network, program};
+use crate::{Adapter, Guest, GuestConfig, Lab, Network, program};
 
 /// For what the guest is told in between.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -60,6 +60,7 @@ impl Venue {
         drop(keep);
         if !place.is_used_up {
             place.guest.clear_netem();
+            place.guest.switch_to(Adapter::Rxe);
             self.place = Some(place);
         }
     }
@@ -107,13 +108,14 @@ impl Place {
         *self = Self::new(&self.lab, &self.program);
     }
 
-    /// Gives the guest its IPv6 address, and waits until its RDMA device has it, behind that of IPv4.
+    /// Gives the guest its IPv6 address, and waits until its rxe device, if it has one now, has it, behind that of IPv4.
     #[track_caller]
     pub fn give_v6(&self) {
         let (address, gids) =
             (Self::GUEST_V6, format!("/sys/class/infiniband/{}/ports/1/gids", Guest::DEVICE));
         let line = format!(
             "ip address add {address}/64 dev eth0 nodad 2>/dev/null\n\
+             [ -e {gids} ] || exit 0\n\
              for _ in $(seq 100); do grep -q '^fd00' {gids}/2 && exit 0; sleep 0.1; done; exit 1"
         );
         self.guest.run(&line, LIMIT).expect_success("giving the guest an IPv6 address");
@@ -128,11 +130,12 @@ impl Place {
     }
 
     /// Gives this side's kernel the [addresses](Self::OURS) that programs of ours take, at the bridge, so that its TCP is at
-    /// hand. No emulated host may have them meanwhile.
+    /// hand. No emulated host may have them meanwhile. It makes each segment itself, since a capture would hold superframes of
+    /// many.
     #[track_caller]
     pub fn move_in(&self) {
         let line = format!(
-            "set -e; echo 0 >/proc/sys/net/ipv6/conf/bridge/disable_ipv6; ip address add {}/24 dev bridge; \
+            "set -e; ip link set bridge gso_max_segs 1; echo 0 >/proc/sys/net/ipv6/conf/bridge/disable_ipv6; ip address add {}/24 dev bridge; \
              ip address add {}/64 dev bridge nodad",
             Self::OURS,
             Self::OURS_V6
@@ -140,11 +143,24 @@ impl Place {
         self.network.start("move-in", "sh", &["-c", &line]).wait(LIMIT).expect_success("moving in");
     }
 
-    /// Takes them away again.
+    /// Gives this side's kernel an address beside the one that programs of ours take, for TCP of its own.
+    #[track_caller]
+    pub fn move_in_beside(&self) {
+        let words = ["address", "add", &format!("{}/24", Self::OTHER), "dev", "bridge"];
+        self.network.start("move-in", "ip", &words).wait(LIMIT).expect_success("moving in");
+    }
+
+    /// Takes its addresses away again.
     #[track_caller]
     pub fn move_out(&self) {
         let line = "set -e; ip address flush dev bridge; echo 1 >/proc/sys/net/ipv6/conf/bridge/disable_ipv6";
         self.network.start("move-out", "sh", &["-c", line]).wait(LIMIT).expect_success("moving out");
+    }
+
+    /// Has the guest forget who has which address: another one may have it now.
+    #[track_caller]
+    pub fn forget_neighbours(&self) {
+        self.guest.run("ip neighbour flush dev eth0", LIMIT).expect_success("forgetting neighbours");
     }
 
     /// The guest is no use any more.

@@ -34,9 +34,12 @@ impl Adapter {
 }
 
 impl Guest {
-    /// Replaces the guest's RDMA device, whatever it is, by this one.
+    /// Replaces the guest's RDMA device, if it is another one, by this one.
     #[track_caller]
     pub fn switch_to(&self, adapter: Adapter) {
+        if self.adapter.replace(adapter) == adapter {
+            return;
+        }
         let (device, kind) = (adapter.device(), adapter.kind());
         let gid = if adapter == Adapter::Rxe { Self::GID } else { 0 };
         // The GID table is filled after the fact; siw's one entry is its MAC address.

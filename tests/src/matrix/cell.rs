@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Fault, Iwarp};
+use super::{Fault, Iwarp, Mishap};
 
 /// What Linux, or the other one of two rdmalabs, is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub enum Program {
     Called(&'static str),
     /// A list of operations between verbs programs, which compare every byte of memory.
     Verbs,
+    /// Refusals with siw: calls that are rejected, and requests that are not to be carried out, between verbs programs.
+    Refused,
 }
 
 /// A cell of the matrix.
@@ -56,7 +58,7 @@ pub struct Cell {
     /// What is played.
     pub program: Program,
     /// What both sides are told; of [`Program::Served`] the client's command line with `ADDRESS` in it, of
-    /// [`Program::Verbs`] the operations.
+    /// [`Program::Verbs`] the operations, of [`Program::Refused`] what is refused.
     pub options: &'static str,
     /// What our `serve` is told beside.
     pub serving: &'static str,
@@ -76,6 +78,8 @@ pub struct Cell {
     pub daily: bool,
     /// How we speak iWARP, if that is spoken: with Linux only.
     pub iwarp: Option<Iwarp>,
+    /// What keeps the game from a good end, if that is what is played: with iWARP only.
+    pub mishap: Option<Mishap>,
 }
 
 impl Cell {
@@ -96,6 +100,7 @@ impl Cell {
             in_vlan: false,
             daily: false,
             iwarp: None,
+            mishap: None,
         }
     }
 
@@ -146,6 +151,7 @@ impl Cell {
             }
             Program::Called(name) => format!("{name} {}", self.options).trim_end().to_owned(),
             Program::Verbs => format!("verbs {}", self.options),
+            Program::Refused => format!("refused: {}", self.options),
         }
     }
 }
@@ -192,6 +198,9 @@ impl fmt::Display for Cell {
         }
         if self.fault != Fault::None {
             write!(f, ", {}", self.fault)?;
+        }
+        if let Some(mishap) = self.mishap {
+            write!(f, ", {mishap}")?;
         }
         Ok(())
     }

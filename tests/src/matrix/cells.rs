@@ -1,6 +1,6 @@
-//! All cells, as data. Not the full product: each value of each dimension meets each program in each role.
+//! The cells with Linux' RoCE and among ourselves, as data. Not the full product: each value of each dimension meets each program in each role.
 
-use super::{Cell, Family, Fault, Peer, Program, Role, siw};
+use super::{Cell, Family, Fault, Peer, Program, Role};
 
 const ROLES: [Role; 2] = [Role::Client, Role::Server];
 const FAMILIES: [Family; 2] = [Family::V4, Family::V6];
@@ -185,8 +185,8 @@ const AMONG_OURS: [Cell; 9] = [
     Cell::new(Program::Served("udaddy", 3), "udaddy -s ADDRESS -c 3 -C 30 -S 1001"),
 ];
 
-/// The whole matrix.
-pub fn cells() -> Vec<Cell> {
+/// All of them.
+pub(super) fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
     for role in ROLES {
         without_faults(role, &mut cells);
@@ -226,7 +226,6 @@ pub fn cells() -> Vec<Cell> {
             }
         }
     }
-    cells.extend(siw::cells());
     cells
 }
 
@@ -277,9 +276,9 @@ fn managed_at(mtu: u16, role: Role) -> impl Iterator<Item = Cell> {
 mod tests {
     use super::*;
 
-    /// Whether some cell over RoCE has it, of those that `of` lets through.
+    /// Whether some cell has it, of those that `of` lets through.
     fn has(of: impl Fn(&Cell) -> bool) -> bool {
-        cells().iter().filter(|cell| cell.iwarp.is_none()).any(of)
+        cells().iter().any(of)
     }
 
     #[test]

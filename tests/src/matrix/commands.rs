@@ -11,6 +11,9 @@ const GIDS: [(Family, u32); 2] = [(Family::V4, Guest::GID), (Family::V6, 2)];
 /// For how many seconds one of ours lets its peer be silent.
 const PATIENCE: u32 = 30;
 
+/// How far from a game's port another one is that nobody else uses.
+const AWAY: u16 = 5000;
+
 /// In which VLAN cells are played that are played in one.
 const VLAN: u16 = 7;
 
@@ -21,6 +24,8 @@ pub(super) enum By {
     Ours,
     /// `verbs-end`, our end of a conversation.
     OurEnd,
+    /// `siw-end`, our end of what is refused.
+    SiwEnd,
     /// Bash in the guest.
     Linux,
 }
@@ -66,8 +71,10 @@ impl Cell {
     /// that is wanted.
     pub(super) fn commands(&self, port: u16, record: Option<&Path>) -> Commands {
         let is_ours_called = self.peer != Peer::Linux || self.role == Role::Client;
-        if self.program == Program::Verbs {
-            return self.conversation(port);
+        match self.program {
+            Program::Verbs => return self.conversation(port),
+            Program::Refused => return self.refusals(port),
+            _ => {}
         }
         let (server, client) = match (is_ours_called, self.peer) {
             (true, Peer::Linux) => (self.ours(At::First, port, None), self.linux(port, Some(self.of_ours()))),
@@ -201,7 +208,7 @@ impl Cell {
                 Some(server) => format!("{} {link}", options.replace("ADDRESS", &server)),
             },
             Program::Called(name) => format!("{name} -s {called} {options} {link}"),
-            Program::Verbs => String::new(),
+            Program::Verbs | Program::Refused => String::new(),
         };
         Side { by: By::Ours, line, ends }
     }
@@ -226,7 +233,10 @@ impl Cell {
                 // so at once, since it will be killed.
                 None => {
                     ends = false;
-                    format!("stdbuf -oL rping -s -P -a ::0 -v -S 65535 -p {port}")
+                    // siw's connections over IPv4 come to no listener at all IPv6 addresses (docs/SIW.md).
+                    let only_v4 = self.iwarp.is_some() && self.family == Family::V4;
+                    let any = if only_v4 { "0.0.0.0" } else { "::0" };
+                    format!("stdbuf -oL rping -s -P -a {any} -v -S 65535 -p {port}")
                 }
                 Some(server) => format!("rping -c -a {server} -V {options} -p {port}"),
             },
@@ -238,7 +248,7 @@ impl Cell {
                 Family::V4 => format!("{name} {options}"),
                 Family::V6 => format!("{name} -b ::0 {options}"),
             },
-            Program::Verbs => String::new(),
+            Program::Verbs | Program::Refused => String::new(),
         };
         Side { by: By::Linux, line, ends }
     }
@@ -261,5 +271,33 @@ impl Cell {
         }
         let client = Side { by: By::OurEnd, line, ends: true };
         Commands { server, ready: Ready::Tcp(port), client }
+    }
+
+    /// Linux' end of what is refused takes orders; the connections are called by the one of Linux' role.
+    fn refusals(&self, port: u16) -> Commands {
+        let (ours, linux) = (Place::OURS, Place::GUEST);
+        let rdma = port + AWAY;
+        let listen =
+            format!("/usr/bin/python3 /mnt/siw_peer.py --listen {port} --address {linux} --port {rdma}");
+        let server = Side { by: By::Linux, line: listen, ends: true };
+        let (tap, habits) = match self.iwarp {
+            Some(Iwarp { carrier: Carrier::Sockets, crc }) => (String::new(), crc),
+            other => (format!("--tap {} ", Network::TAP), other.is_some_and(|iwarp| iwarp.crc)),
+        };
+        let habits = if habits { "--crc" } else { "--as-siw" };
+        let caller = if self.role == Role::Client { "siw" } else { "ours" };
+        let line = format!(
+            "{tap}--ip {ours}/24 --orders {linux}:{port} --peer {linux}:{rdma} {habits} --caller {caller} {}",
+            self.options
+        );
+        let client = Side { by: By::SiwEnd, line, ends: true };
+        Commands { server, ready: Ready::Tcp(port), client }
+    }
+
+    /// Who has our address, and serves nobody at the port that is called, where Linux calls and our kernel is not there.
+    pub(super) fn bystander(&self, port: u16) -> Option<Side> {
+        let is_host = self.iwarp.is_none_or(|iwarp| iwarp.carrier == Carrier::Host);
+        let line = format!("rping -s {} -p {}", self.link(At::First), port + AWAY);
+        (is_host && self.role == Role::Client).then_some(Side { by: By::Ours, line, ends: true })
     }
 }

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::commands::{By, Commands, Ready, Side};
+use super::mishap::VICTIM;
 use super::{Cell, Peer, Program};
 use crate::{Excuse, GuestState, Job, Output, Place, Process, Stuck, program};
 
 /// How long a game may take. A second or two are usual; a guest that shares its processor takes many times that.
-const LIMIT: Duration = Duration::from_secs(90);
+pub(super) const LIMIT: Duration = Duration::from_secs(90);
 
 /// How long one may take to end when the other has failed.
 const LITTLE: Duration = Duration::from_secs(2);
@@ -35,7 +36,7 @@ pub(super) struct Failure {
 }
 
 /// How the other program ended.
-enum End {
+pub(super) enum End {
     /// By itself.
     Own(Output),
     /// Because it was asked to.
@@ -45,23 +46,25 @@ enum End {
 }
 
 /// A program at work.
-enum Player {
+pub(super) enum Player {
     Ours(Process),
     Linux(Job),
 }
 
 impl Player {
     #[track_caller]
-    fn start(place: &Place, side: &Side) -> Self {
+    pub(super) fn start(place: &Place, side: &Side) -> Self {
         let arguments: Vec<&str> = side.line.split_whitespace().collect();
         match side.by {
             By::Linux => Self::Linux(place.guest.spawn(&side.line, LIMIT)),
             By::Ours => Self::Ours(place.network.start("ours", place.program(), &arguments)),
             By::OurEnd => Self::Ours(place.network.start("ours", program::verbs_end(&place.lab), &arguments)),
+            By::SiwEnd => Self::Ours(place.network.start("ours", program::siw_end(&place.lab), &arguments)),
         }
     }
 
-    fn within(&mut self, limit: Duration) -> Option<Output> {
+    /// What it has said, if it ends in time.
+    pub(super) fn within(&mut self, limit: Duration) -> Option<Output> {
         match self {
             Self::Ours(process) => process.within(limit),
             Self::Linux(job) => job.within(limit),
@@ -92,13 +95,48 @@ impl Player {
         (said, other.within(patience))
     }
 
-    fn end(self, place: &Place) -> End {
+    /// Asks it to end.
+    pub(super) fn end(self, place: &Place) -> End {
         match self {
             Self::Ours(process) => End::Asked(process.stop(GRACE)),
             Self::Linux(job) => match job.stop() {
                 Ok(output) => End::Asked(output),
                 Err(stuck) => End::Never(stuck, Box::new(place.guest.state())),
             },
+        }
+    }
+}
+
+impl Player {
+    /// Kills it without a word, a program of Linux' by the number that it has left.
+    pub(super) fn kill(self, place: &Place) -> Output {
+        match self {
+            Self::Ours(mut process) => {
+                process.signal("KILL");
+                process.stop(GRACE)
+            }
+            Self::Linux(job) => {
+                let line = format!("kill -KILL $(<{VICTIM})");
+                place.guest.run(&line, LIMIT).expect_success("killing a program of Linux'");
+                job.wait()
+            }
+        }
+    }
+}
+
+impl End {
+    /// What it said, if it ended when it was asked to.
+    pub(super) fn asked(&self) -> Option<&Output> {
+        if let Self::Asked(output) = self { Some(output) } else { None }
+    }
+}
+
+impl std::fmt::Display for End {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Own(output) => write!(f, "by itself: {output}"),
+            Self::Asked(output) => write!(f, "which had to be ended: {output}"),
+            Self::Never(stuck, then) => write!(f, "{stuck}\nthe guest then: {then}"),
         }
     }
 }
@@ -111,6 +149,10 @@ impl Cell {
             // Built before anybody waits for it.
             program::verbs_end(&place.lab);
             place.guest.put("verbs_peer.py", include_str!("../../peers/verbs_peer.py"));
+        }
+        if self.program == Program::Refused {
+            program::siw_end(&place.lab);
+            place.guest.put("siw_peer.py", include_str!("../../peers/siw_peer.py"));
         }
         let mut server = Player::start(place, &commands.server);
         commands.ready.wait(place, &mut server);
@@ -166,7 +208,7 @@ impl Cell {
 
 impl Ready {
     #[track_caller]
-    fn wait(self, place: &Place, server: &mut Player) {
+    pub(super) fn wait(self, place: &Place, server: &mut Player) {
         match (self, server) {
             (Self::Says(word), Player::Ours(process)) => process.wait_for_line(word, LIMIT),
             (Self::Tcp(port), _) => place.guest.wait_for_listener(port, LIMIT),
@@ -210,11 +252,7 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "server: {}\nclient: {}", self.commands.server.line, self.commands.client.line)?;
         writeln!(f, "ours: {}", self.ours)?;
-        match &self.other {
-            End::Own(output) => writeln!(f, "the other: {output}")?,
-            End::Asked(output) => writeln!(f, "the other, which had to be ended: {output}")?,
-            End::Never(stuck, then) => writeln!(f, "the other: {stuck}\nthe guest then: {then}")?,
-        }
+        writeln!(f, "the other, {}", self.other)?;
         match &self.guest {
             Some(guest) => write!(f, "the guest: {guest}"),
             None => Ok(()),

@@ -15,8 +15,9 @@ use crate::{Adapter, Capture, Network, Place, Verdict};
 /// How many games of a group may be played again.
 const REPETITIONS: u32 = 2;
 
-/// How many cells have one capture: a judge has to read it in a minute or two.
+/// How many cells have one capture: a judge has to read it in a minute or two. Those of iWARP have longer ones.
 const MOST: usize = 30;
+const MOST_OF_IWARP: usize = 16;
 
 /// The first port that is used for anything; each game has its own, so that none meets what is left of the one before.
 const FIRST_PORT: u16 = 20_000;
@@ -30,6 +31,8 @@ pub struct Setting {
     link_mtu: u16,
     in_vlan: bool,
     iwarp: Option<Iwarp>,
+    /// Streams may end anywhere.
+    ends_badly: bool,
 }
 
 /// Cells with the same setting.
@@ -57,7 +60,8 @@ pub struct Played {
 impl Setting {
     fn of(cell: &Cell) -> Self {
         let Cell { peer, role, fault, link_mtu, in_vlan, iwarp, .. } = *cell;
-        Self { peer, role, fault, link_mtu, in_vlan, iwarp }
+        let ends_badly = cell.mishap.is_some();
+        Self { peer, role, fault, link_mtu, in_vlan, iwarp, ends_badly }
     }
 
     /// Where what is played passes by. Nobody else sees at a veth pair what ours see: the kernel passes superframes there,
@@ -77,8 +81,9 @@ impl Group {
         let mut groups: Vec<Self> = Vec::new();
         for cell in cells {
             let setting = Setting::of(&cell);
+            let most = if cell.iwarp.is_some() { MOST_OF_IWARP } else { MOST };
             match groups.iter_mut().rfind(|group| group.setting == setting) {
-                Some(group) if group.cells.len() < MOST => group.cells.push(cell),
+                Some(group) if group.cells.len() < most => group.cells.push(cell),
                 _ => groups.push(Self { setting, cells: vec![cell] }),
             }
         }
@@ -143,16 +148,18 @@ impl<'a> Table<'a> {
         let setting = &group.setting;
         if setting.peer == Peer::Linux {
             place.set_mtu(setting.link_mtu);
+            place.guest.switch_to(if setting.iwarp.is_some() { Adapter::Siw } else { Adapter::Rxe });
             // Servers of rping listen at all addresses, of both families.
             let needs_v6 = |cell: &Cell| cell.family == Family::V6 || cell.program == Program::Rping;
             if group.cells.iter().any(needs_v6) {
                 place.give_v6();
             }
             if let Some(iwarp) = setting.iwarp {
-                place.guest.switch_to(Adapter::Siw);
-                if iwarp.carrier == Carrier::Sockets {
-                    place.move_in();
+                match iwarp.carrier {
+                    Carrier::Sockets => place.move_in(),
+                    Carrier::Host => place.move_in_beside(),
                 }
+                place.forget_neighbours();
             }
             if let Some(words) = setting.fault.netem() {
                 match setting.iwarp {
@@ -213,12 +220,14 @@ impl<'a> Table<'a> {
     fn game(&mut self, cell: &Cell, port: u16) -> Result<(), Fails> {
         let record =
             (self.group.setting.peer == Peer::OursAtVeth).then(|| self.place.network.file("matrix.pcapng"));
-        let played = catch_unwind(AssertUnwindSafe(|| cell.play(self.place, port, record.as_deref())));
-        let said = match played {
-            Ok(played) => played.map_err(Fails::Game)?,
-            Err(panic) => return Err(Fails::Results(words(&*panic))),
+        let play = || match cell.mishap {
+            None => {
+                let said = cell.play(self.place, port, record.as_deref()).map_err(Fails::Game)?;
+                cell.check(&said).map_err(Fails::Results)
+            }
+            Some(mishap) => cell.go_wrong(mishap, self.place, port).map_err(Fails::Results),
         };
-        cell.check(&said).map_err(Fails::Results)?;
+        catch_unwind(AssertUnwindSafe(play)).unwrap_or_else(|panic| Err(Fails::Results(words(&*panic))))?;
         if let Some(record) = record {
             self.judge_and_remove(&record).map_err(Fails::Results)?;
         }
@@ -267,11 +276,8 @@ impl<'a> Table<'a> {
             if setting.link_mtu != Cell::LINK_MTU {
                 self.place.set_mtu(Cell::LINK_MTU);
             }
-            if let Some(iwarp) = setting.iwarp {
-                self.place.guest.switch_to(Adapter::Rxe);
-                if iwarp.carrier == Carrier::Sockets {
-                    self.place.move_out();
-                }
+            if setting.iwarp.is_some() {
+                self.place.move_out();
             }
         }
         if let Some(capture) = self.capture.take()
@@ -303,6 +309,9 @@ impl std::fmt::Display for Setting {
         }
         if self.fault != Fault::None {
             write!(f, ", {}", self.fault)?;
+        }
+        if self.ends_badly {
+            f.write_str(", mishaps")?;
         }
         Ok(())
     }

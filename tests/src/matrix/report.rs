@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::Command;
 
-use super::{Cell, Fault, Group, Peer, Played, cells};
+use super::{Cell, Fault, Group, Page, Peer, Played};
 use crate::Place;
 
 /// Of what all that was played.
@@ -18,7 +18,7 @@ pub struct Versions {
 pub struct Report {
     /// The cells.
     pub cells: Vec<Played>,
-    /// RoCE packets in captures, whose checksums all are right.
+    /// RoCE packets, or FPDUs of iWARP, in captures, none malformed and each with the checksum that it should have.
     pub packets: u64,
 }
 
@@ -46,8 +46,20 @@ impl Versions {
         let ask = Command::new(place.program()).arg("--version").output();
         let version =
             ask.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned()).unwrap_or_default();
-        parts.push(("this program".to_owned(), version));
+        parts.push(("this program".to_owned(), format!("{version}{}", commit())));
         Self { parts }
+    }
+}
+
+/// Of the sources, in words, and whether they differ from it; nothing where there is no Git to ask.
+fn commit() -> String {
+    let mut ask = Command::new("git");
+    ask.args(["describe", "--always", "--dirty= and changes", "--exclude=*", "--abbrev=10"]);
+    let said =
+        ask.current_dir(env!("CARGO_MANIFEST_DIR")).output().map(|said| said.stdout).unwrap_or_default();
+    match String::from_utf8_lossy(&said).trim() {
+        "" => String::new(),
+        commit => format!(", commit {commit}"),
     }
 }
 
@@ -84,9 +96,9 @@ impl Report {
     }
 
     /// The whole page. Rows of cells that were not played are taken from `before`, an earlier page.
-    pub fn page(&self, versions: &Versions, before: &str) -> String {
+    pub fn page(&self, page: Page, versions: &Versions, before: &str) -> String {
         let rows = |of: fn(Peer) -> bool| {
-            let all = cells().into_iter().filter(|cell| of(cell.peer));
+            let all = page.cells().into_iter().filter(|cell| of(cell.peer));
             all.filter_map(|cell| self.row(&cell, before)).collect::<Vec<_>>()
         };
         let (with_linux, among_ours) = (rows(|peer| peer == Peer::Linux), rows(|peer| peer != Peer::Linux));
@@ -97,18 +109,20 @@ impl Report {
                 .filter(|row| row.contains(&format!(" | {result} | ")))
                 .count()
         };
-        let mut page = String::from(HEAD);
+        let mut text = String::from(page.head());
         for (name, version) in &versions.parts {
-            page += &format!("| {name} | {version} |\n");
+            text += &format!("| {name} | {version} |\n");
         }
-        page += &format!("\n{} cells passed, {} failed.\n\n## With Linux\n\n", count(PASSED), count(FAILED));
-        page += &table(&with_linux);
-        page += "\n## Among ourselves\n\n";
-        page += &table(&among_ours);
+        text += &format!("\n{} cells passed, {} failed.\n", count(PASSED), count(FAILED));
+        for (heading, rows) in [("With Linux", with_linux), ("Among ourselves", among_ours)] {
+            if !rows.is_empty() {
+                text += &format!("\n## {heading}\n\n{}", table(&rows));
+            }
+        }
         for played in self.cells.iter().filter(|played| !played.again.is_empty()) {
-            page += &format!("\nPlayed again, {}: {}.\n", played.cell, played.again.join("; "));
+            text += &format!("\nPlayed again, {}: {}.\n", played.cell, played.again.join("; "));
         }
-        page
+        text
     }
 
     /// The row of a cell, or else that of an earlier page.
@@ -139,6 +153,7 @@ fn key(cell: &Cell) -> String {
     if cell.fault != Fault::None {
         link.push(cell.fault.to_string());
     }
+    link.extend(cell.mishap.map(|mishap| mishap.to_string()));
     let who = if cell.peer == Peer::Linux { cell.role.to_string() } else { cell.peer.to_string() };
     format!("| `{}` | {who} | {} | {} |", cell.line(), cell.family, link.join(", "))
 }
@@ -157,46 +172,12 @@ impl fmt::Display for Report {
         let (passed, all) = (self.cells.len() - self.failed(), self.cells.len());
         write!(
             f,
-            "{passed} of {all} cells passed, {again} games were played again, {seconds:.0} s of games; {} RoCE packets were \
-             captured with every checksum right and none malformed",
+            "{passed} of {all} cells passed, {again} games were played again, {seconds:.0} s of games; {} RoCE packets \
+             or FPDUs were captured with every checksum right and none malformed",
             self.packets
         )
     }
 }
-
-const HEAD: &str = "\
-# The matrix
-
-What rdmalab has been played with: the programs of rdma-core and perftest on Linux' rxe, and on its iWARP, siw, in a guest, in
-both roles, and with itself, over TAP devices and over packet sockets on a veth pair. Written by
-
-```
-cargo run --release -p rdmalab-tests --example matrix -- --write docs/MATRIX.md
-```
-
-as root, on a machine with what `./check.sh` installs. `--list` shows the cells, `--only WORDS` plays those with these words,
-`--daily` those that the ordinary live tests play, `--missing` those that have not passed according to the table, which keeps
-the rows of the others.
-
-* A cell passes if both programs end content, and the data is right where a program compares it: `ibv_*_pingpong`, `rping` and
-  the conversations by verbs (`verbs`, where both ends compare every byte of their memory); of perftest both sides must have
-  printed results of what they were told, and the same where the exchange carries them; of `serve` the table must tell of the
-  clients, none of them failed.
-* All cells are captured, and each capture is judged by tshark and by `rdmalab dump`: no packet malformed, every ICRC right. At a
-  veth pair the one that is called records (`--pcap`): what the kernel shows there are superframes.
-* Faults strike the RoCE packets of both directions, Linux' by netem, ours by our own rules: 1 % or 10 % lost, 10 % twice,
-  5 % out of order, all of them 3 ms late.
-* rxe can stop for good where packets are lost. A game that fails is played again, with a fresh guest, if there is evidence that
-  this is what happened (`tests/src/excuse.rs`), and the table counts it.
-* With `-R` the MTU of the link decides about that of the path; it is 4200 bytes where the table says nothing. Below
-  1280 bytes, no IPv6 is possible.
-* With siw, ours is an emulated host at a TAP, or has the kernel's TCP by its sockets, and asks for CRCs or does not; both judges
-  must find as many FPDUs, each with its CRC right, or none with one. Faults strike TCP segments; those that the kernel sends for
-  us are spared. `--only siw` plays these cells.
-
-| what | version |
-|---|---|
-";
 
 #[cfg(test)]
 mod tests {
@@ -205,18 +186,18 @@ mod tests {
     #[test]
     fn a_page_keeps_the_rows_of_what_was_not_played() {
         let versions = Versions { parts: vec![("rdmalab".to_owned(), "1".to_owned())] };
-        let all = cells();
+        let all = Page::Rxe.cells();
         let played = |cell: &Cell, failure: Option<&str>| Played {
             cell: *cell,
             seconds: 1.0,
             again: Vec::new(),
             failure: failure.map(str::to_owned),
         };
-        let report = |cells: Vec<Played>| Report { cells, packets: 1 }.page(&versions, "");
+        let report = |cells: Vec<Played>| Report { cells, packets: 1 }.page(Page::Rxe, &versions, "");
         let first = report(vec![played(&all[0], Some("why")), played(&all[1], None)]);
         assert!(first.contains("\n1 cells passed, 1 failed.\n"), "{first}");
         let second = Report { cells: vec![played(&all[0], None)], packets: 1 };
-        let second = second.page(&versions, &first);
+        let second = second.page(Page::Rxe, &versions, &first);
         assert!(second.contains("\n2 cells passed, 0 failed.\n"), "{second}");
         assert_eq!(second.matches("| passed | ").count(), 2, "{second}");
         assert!(Report::has_passed(&second, &all[0]) && !Report::has_passed(&first, &all[0]));

@@ -8,7 +8,11 @@ impl Cell {
     /// `Err` says what is wrong with what they said.
     pub(super) fn check(&self, said: &Said) -> Result<(), String> {
         let is_ours_called = self.peer != Peer::Linux || self.role == Role::Client;
-        let ours = if is_ours_called && self.program != Program::Verbs { &said.server } else { &said.client };
+        let ours = if is_ours_called && !matches!(self.program, Program::Verbs | Program::Refused) {
+            &said.server
+        } else {
+            &said.client
+        };
         match self.program {
             Program::Perf(..) => self.check_results(&said.server, &said.client)?,
             Program::Served(row, clients) => {
@@ -29,7 +33,11 @@ impl Cell {
             Program::Verbs if !said.server.stdout.contains(r#""verdict": "ok", "other": "ok""#) => {
                 return Err(format!("no verdict: {}", said.server));
             }
-            Program::Pingpong(_) | Program::Rping | Program::Called(_) | Program::Verbs => {}
+            Program::Pingpong(_)
+            | Program::Rping
+            | Program::Called(_)
+            | Program::Verbs
+            | Program::Refused => {}
         }
         let tells = matches!(self.program, Program::Pingpong(_) | Program::Perf(..) | Program::Verbs);
         if let Some((_, word)) = self.our_fault()
@@ -82,14 +90,14 @@ fn row(output: &Output) -> Option<&str> {
 
 /// What the last table of `serve` says of a program.
 #[derive(Debug, PartialEq, Eq)]
-struct Row {
-    served: u64,
-    refused: u64,
-    failed: u64,
+pub(super) struct Row {
+    pub(super) served: u64,
+    pub(super) refused: u64,
+    pub(super) failed: u64,
 }
 
 impl Row {
-    fn of(said: &Output, program: &str) -> Option<Self> {
+    pub(super) fn of(said: &Output, program: &str) -> Option<Self> {
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let mut rows = said.stdout.lines().rev().map(words);
         let row = rows.find(|row| row.first().is_some_and(|first| first == program) && row.len() > 6)?;

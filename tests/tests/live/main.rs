@@ -28,6 +28,7 @@ const TESTS: &[(&str, Test)] = &[
     ("matrix::linux_is_called_under_faults", matrix::linux_as_server_under_faults),
     ("matrix::two_of_ours_play_with_each_other_at_taps", matrix::ours_at_taps),
     ("matrix::two_of_ours_play_with_each_other_at_a_veth_pair", matrix::ours_at_a_veth_pair),
+    ("matrix::linux_and_we_play_over_iwarp", matrix::siw),
     ("connections::linux_calls_rping_ucmatose_udaddy_and_cmtime", connections::linux_calls),
     ("verbs::linux_carries_out_operations_on_our_memory", verbs::linux_is_active),
     ("verbs::we_carry_out_operations_on_linux_memory", verbs::we_are_active),

@@ -1,45 +1,55 @@
 //! The daily cells of the matrix: every program of the field with us, in both roles, with a choice of what there is of
-//! sizes, MTUs, queue pairs, address families and faults; and two of our own with each other. All of it: the example `matrix`.
+//! sizes, MTUs, queue pairs, address families and faults, with Linux' RoCE and its iWARP; and two of our own with each other. All
+//! of it: the example `matrix`.
 
 use rdmalab_tests::Place;
-use rdmalab_tests::matrix::{Cell, Fault, Group, Peer, Played, Role, cells};
+use rdmalab_tests::matrix::{Cell, Fault, Group, Page, Peer, Played, Role};
 
 /// Linux calls.
 pub fn linux_as_client(place: &mut Place) {
-    play(place, |cell| is_with_rxe(cell) && cell.role == Role::Client && cell.fault == Fault::None);
+    play(place, Page::Rxe, |cell| {
+        cell.peer == Peer::Linux && cell.role == Role::Client && cell.fault == Fault::None
+    });
 }
 
 /// Linux is called.
 pub fn linux_as_server(place: &mut Place) {
-    play(place, |cell| is_with_rxe(cell) && cell.role == Role::Server && cell.fault == Fault::None);
+    play(place, Page::Rxe, |cell| {
+        cell.peer == Peer::Linux && cell.role == Role::Server && cell.fault == Fault::None
+    });
 }
 
 /// Linux calls, and packets of both sides are lost, doubled, late or out of order.
 pub fn linux_as_client_under_faults(place: &mut Place) {
-    play(place, |cell| is_with_rxe(cell) && cell.role == Role::Client && cell.fault != Fault::None);
+    play(place, Page::Rxe, |cell| {
+        cell.peer == Peer::Linux && cell.role == Role::Client && cell.fault != Fault::None
+    });
 }
 
 /// Linux is called, under the same faults.
 pub fn linux_as_server_under_faults(place: &mut Place) {
-    play(place, |cell| is_with_rxe(cell) && cell.role == Role::Server && cell.fault != Fault::None);
+    play(place, Page::Rxe, |cell| {
+        cell.peer == Peer::Linux && cell.role == Role::Server && cell.fault != Fault::None
+    });
 }
 
 /// Two of our own, at TAPs of one bridge.
 pub fn ours_at_taps(place: &mut Place) {
-    play(place, |cell| cell.peer == Peer::OursAtTap);
+    play(place, Page::Rxe, |cell| cell.peer == Peer::OursAtTap);
 }
 
 /// Two of our own, at the ends of a veth pair.
 pub fn ours_at_a_veth_pair(place: &mut Place) {
-    play(place, |cell| cell.peer == Peer::OursAtVeth);
+    play(place, Page::Rxe, |cell| cell.peer == Peer::OursAtVeth);
 }
 
-fn is_with_rxe(cell: &Cell) -> bool {
-    cell.peer == Peer::Linux && cell.iwarp.is_none()
+/// Linux' iWARP calls, is called, and meets with faults and mishaps.
+pub fn siw(place: &mut Place) {
+    play(place, Page::Siw, |_| true);
 }
 
-fn play(place: &mut Place, which: impl Fn(&Cell) -> bool) {
-    let chosen = cells().into_iter().filter(|cell| cell.daily && which(cell));
+fn play(place: &mut Place, page: Page, which: impl Fn(&Cell) -> bool) {
+    let chosen = page.cells().into_iter().filter(|cell| cell.daily && which(cell));
     let mut faults = Vec::new();
     for group in Group::of(chosen) {
         let tell = |played: Played| {

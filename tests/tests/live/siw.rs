@@ -1,5 +1,5 @@
 //! Linux' iWARP, siw, in the place of rxe: calls that are refused and requests that go wrong, from either side. Our TCP is that of
-//! an emulated host, or the kernel's. The programs of the field are played by the example `matrix`, `--only siw`.
+//! an emulated host, or the kernel's. The programs of the field are the matrix'.
 
 use std::path::Path;
 use std::time::Duration;
@@ -26,11 +26,10 @@ fn our_link(carrier: &str) -> String {
 
 /// Calls that are refused, and requests with wrong keys, bounds, rights and receives, from either side.
 pub fn somebody_goes_wrong(place: &mut Place) {
-    with_siw(place, |place| {
-        for (carrier, crc) in CARRIERS {
-            go_wrong(place, carrier, crc);
-        }
-    });
+    place.guest.switch_to(Adapter::Siw);
+    for (carrier, crc) in CARRIERS {
+        go_wrong(place, carrier, crc);
+    }
 }
 
 fn go_wrong(place: &Place, carrier: &str, crc: bool) {
@@ -60,13 +59,6 @@ fn go_wrong(place: &Place, carrier: &str, crc: bool) {
     let verdict = Verdict::of(network, &capture.finish());
     verdict.sound_iwarp(crc).unwrap_or_else(|fault| panic!("over {carrier}: {fault}"));
     set_address(network, &bridge.to_string(), "del");
-}
-
-/// Lets a test take place with siw. After a failure the guest is gone.
-fn with_siw(place: &mut Place, test: impl FnOnce(&Place)) {
-    place.guest.switch_to(Adapter::Siw);
-    test(place);
-    place.guest.switch_to(Adapter::Rxe);
 }
 
 /// An address for this side's kernel, at the bridge.

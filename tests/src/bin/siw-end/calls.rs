@@ -3,7 +3,7 @@
 use rdmalab_device::{CmEventKind, DeviceError, RejReason};
 use serde_json::json;
 
-use crate::scene::{ALL, LIMIT, Scene, text};
+use crate::scene::{ALL, Caller, LIMIT, Scene, text};
 
 /// Where nobody listens, on either side.
 const NOBODY: u16 = 18999;
@@ -26,7 +26,17 @@ pub fn nobody_listens_here(scene: &mut Scene) -> Result<(), String> {
     }
 }
 
-pub fn siw_rejects(scene: &mut Scene) -> Result<(), String> {
+pub fn is_rejected(scene: &mut Scene) -> Result<(), String> {
+    for caller in scene.callers() {
+        match caller {
+            Caller::Ours => siw_rejects(scene)?,
+            Caller::Siw => we_reject(scene)?,
+        }
+    }
+    Ok(())
+}
+
+fn siw_rejects(scene: &mut Scene) -> Result<(), String> {
     for words in [&b"not you"[..], b""] {
         let (event, reject) = (
             json!({"do": "event", "seconds": LIMIT.as_secs()}),
@@ -52,7 +62,7 @@ pub fn siw_rejects(scene: &mut Scene) -> Result<(), String> {
     Ok(())
 }
 
-pub fn we_reject(scene: &mut Scene) -> Result<(), String> {
+fn we_reject(scene: &mut Scene) -> Result<(), String> {
     for words in [&b"not you"[..], b""] {
         let port = scene.here()?.port();
         scene.have_called(port, ALL, &[])?;

@@ -4,16 +4,17 @@
 use rdmalab_device::{Access, CompletionStatus, Operation, RKey, RemoteAddress};
 use serde_json::json;
 
-use crate::scene::{ALL, CALLERS, Caller, LENGTH, LOCAL, Meeting, SIZE, Scene, WRITABLE, pattern};
+use crate::scene::{ALL, LENGTH, LOCAL, Meeting, SIZE, Scene, WRITABLE, pattern};
 
 use CompletionStatus::{RemoteAccessError, Success, WorkRequestFlushed};
 
 /// What is wrong with a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wrong {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Wrong {
+    /// It is as it should be.
     Nothing,
     /// The steering tag of no region.
-    Key,
+    Stag,
     /// The last byte is one behind the end.
     End,
     /// The first byte is one before the beginning.
@@ -22,7 +23,7 @@ enum Wrong {
     Right,
 }
 
-const WRONGS: [Wrong; 5] = [Wrong::Nothing, Wrong::Key, Wrong::End, Wrong::Beginning, Wrong::Right];
+const WRONGS: [Wrong; 5] = [Wrong::Nothing, Wrong::Stag, Wrong::End, Wrong::Beginning, Wrong::Right];
 
 impl Wrong {
     /// Where the request is for, of a region of [`SIZE`] bytes.
@@ -31,22 +32,17 @@ impl Wrong {
         match self {
             Self::Nothing | Self::Right => remote,
             // The upper 24 bits are the index.
-            Self::Key => RemoteAddress { key: RKey::new(key.value() ^ 0x5a5a_5a00), address },
+            Self::Stag => RemoteAddress { key: RKey::new(key.value() ^ 0x5a5a_5a00), address },
             Self::End => RemoteAddress { address: address + (SIZE as u64 - u64::from(LENGTH)) + 1, key },
             Self::Beginning => RemoteAddress { address: address.wrapping_sub(1), key },
         }
     }
 }
 
-/// By turns.
-fn caller(number: usize) -> Caller {
-    CALLERS[number % 2]
-}
-
 pub fn siw_is_asked(scene: &mut Scene) -> Result<(), String> {
-    for (number, wrong) in WRONGS.into_iter().enumerate() {
+    for (number, wrong) in scene.chosen(&WRONGS).into_iter().enumerate() {
         for is_read in [false, true] {
-            let caller = caller(number + usize::from(is_read));
+            let caller = scene.caller(number + usize::from(is_read));
             let what =
                 format!("{} with {wrong:?}, called by {caller:?}", if is_read { "READ" } else { "WRITE" });
             // Whether a READ is carried out that lacks the right is siw's fault (docs/SIW.md), not ours.
@@ -117,9 +113,9 @@ fn ask_to_read(
 }
 
 pub fn we_are_asked(scene: &mut Scene) -> Result<(), String> {
-    for (number, wrong) in WRONGS.into_iter().enumerate() {
+    for (number, wrong) in scene.chosen(&WRONGS).into_iter().enumerate() {
         for operation in ["WRITE", "READ"] {
-            let caller = caller(number + usize::from(operation == "READ"));
+            let caller = scene.caller(number + usize::from(operation == "READ"));
             let what = format!("{operation} with {wrong:?}, called by {caller:?}");
             let rights = match (wrong, operation) {
                 (Wrong::Right, "WRITE") => Access::REMOTE_READ,
@@ -178,7 +174,8 @@ fn ask_us(scene: &mut Scene, meeting: &Meeting, wrong: Wrong, operation: &str) -
 }
 
 pub fn siw_has_no_receive(scene: &mut Scene) -> Result<(), String> {
-    for (caller, receives) in [(Caller::Ours, &[][..]), (Caller::Siw, &[LENGTH - 1])] {
+    for (number, receives) in [&[][..], &[LENGTH - 1]].into_iter().enumerate() {
+        let caller = scene.caller(number);
         let meeting = scene.meet(caller, (Access::LOCAL_WRITE, ALL), receives, &[])?;
         meeting.post(1, Operation::Send, LENGTH)?;
         meeting.post(2, Operation::RdmaRead(meeting.remote), 1)?;
@@ -196,7 +193,8 @@ pub fn siw_has_no_receive(scene: &mut Scene) -> Result<(), String> {
 }
 
 pub fn we_have_no_receive(scene: &mut Scene) -> Result<(), String> {
-    for (caller, receives) in [(Caller::Siw, &[][..]), (Caller::Ours, &[LENGTH - 1])] {
+    for (number, receives) in [&[][..], &[LENGTH - 1]].into_iter().enumerate() {
+        let caller = scene.caller(number + 1);
         let meeting = scene.meet(caller, (Access::LOCAL_WRITE, ALL), &[], receives)?;
         let order = json!({"do": "post", "operation": "SEND", "id": 1, "offset": 0, "length": LENGTH});
         scene.peer.order(&order)?;

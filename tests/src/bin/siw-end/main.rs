@@ -18,8 +18,9 @@ use std::time::Instant;
 use clap::Parser;
 use rdmalab_device::{Device, DeviceConfig, HostAddress, IwarpProfile, IwarpSettings, Transport};
 
+use faults::Wrong;
 use peer::Peer;
-use scene::Scene;
+use scene::{Caller, Scene};
 
 /// Plays with siw what has to fail
 #[derive(Parser)]
@@ -47,20 +48,45 @@ struct Options {
     /// Have the habits of siw instead of those that our programs have
     #[arg(long)]
     as_siw: bool,
+
+    #[command(flatten)]
+    choice: Choice,
+}
+
+/// Which of the cases; all of them in every way, if nothing is said
+#[derive(Clone, Parser)]
+pub struct Choice {
+    /// Only this one, by its first word
+    #[arg(long, value_name = "CASE", value_parser = case)]
+    case: Option<&'static str>,
+
+    /// Only requests with this fault, if the case has requests
+    #[arg(long, value_enum)]
+    wrong: Option<Wrong>,
+
+    /// Who asks for connections [default: both by turns]
+    #[arg(long, value_enum)]
+    caller: Option<Caller>,
 }
 
 type Case = fn(&mut Scene) -> Result<(), String>;
 
-const CASES: &[(&str, Case)] = &[
-    ("we call where nobody listens", calls::nobody_listens_there),
-    ("siw calls where nobody listens", calls::nobody_listens_here),
-    ("siw rejects", calls::siw_rejects),
-    ("we reject", calls::we_reject),
-    ("who was called speaks first", words::who_was_called_speaks_first),
-    ("siw takes what is right and refuses what is not", faults::siw_is_asked),
-    ("we take what is right and refuse what is not", faults::we_are_asked),
-    ("siw has no receive, or one that is too short", faults::siw_has_no_receive),
-    ("we have no receive, or one that is too short", faults::we_have_no_receive),
+/// Reads the word of a case.
+fn case(text: &str) -> Result<&'static str, String> {
+    let words = CASES.iter().map(|(word, ..)| *word);
+    let found = words.clone().find(|word| *word == text);
+    found.ok_or_else(|| format!("cases are {}", words.collect::<Vec<_>>().join(", ")))
+}
+
+const CASES: &[(&str, &str, Case)] = &[
+    ("nobody-there", "we call where nobody listens", calls::nobody_listens_there),
+    ("nobody-here", "siw calls where nobody listens", calls::nobody_listens_here),
+    ("rejected", "who is called rejects", calls::is_rejected),
+    ("greeted", "who was called speaks first", words::who_was_called_speaks_first),
+    ("siw-is-asked", "siw takes what is right and refuses what is not", faults::siw_is_asked),
+    ("we-are-asked", "we take what is right and refuse what is not", faults::we_are_asked),
+    ("siw-has-no-receive", "siw has no receive, or one that is too short", faults::siw_has_no_receive),
+    ("we-have-no-receive", "we have no receive, or one that is too short", faults::we_have_no_receive),
 ];
 
 fn main() -> ExitCode {
@@ -84,9 +110,10 @@ fn run(options: &Options) -> Result<(), String> {
     let device = device.map_err(|error| error.to_string())?;
     let own: IpAddr = options.ip.address;
     let peer = Peer::connect(options.orders)?;
-    let mut scene = Scene::new(&device, own, options.peer, peer)?;
+    let mut scene = Scene::new(&device, own, options.peer, peer, options.choice.clone())?;
     let mut failed = Vec::new();
-    for (name, case) in CASES {
+    let chosen = CASES.iter().filter(|(word, ..)| options.choice.case.is_none_or(|case| case == *word));
+    for (_, name, case) in chosen {
         let started = Instant::now();
         let outcome = case(&mut scene).and_then(|()| scene.rest());
         let seconds = started.elapsed().as_secs_f64();

@@ -10,6 +10,8 @@ use rdmalab_device::{
 };
 use serde_json::{Value, json};
 
+use crate::Choice;
+use crate::faults::Wrong;
 use crate::peer::Peer;
 
 /// How long anything may take that is no more than a few messages. A guest on a busy machine is slow.
@@ -26,13 +28,15 @@ pub const ALL: u64 = 7;
 const ERROR: u64 = 6;
 
 /// Who asks for the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Caller {
+    /// We.
     Ours,
+    /// siw.
     Siw,
 }
 
-pub const CALLERS: [Caller; 2] = [Caller::Ours, Caller::Siw];
+const CALLERS: [Caller; 2] = [Caller::Ours, Caller::Siw];
 
 /// What a case plays with.
 pub struct Scene<'d> {
@@ -43,6 +47,7 @@ pub struct Scene<'d> {
     pub siw: SocketAddr,
     pub peer: Peer,
     listener: CallListener,
+    choice: Choice,
 }
 
 /// A connection, and what there is of memory at its ends.
@@ -54,11 +59,32 @@ pub struct Meeting {
 }
 
 impl<'d> Scene<'d> {
-    pub fn new(device: &'d Device, own: IpAddr, siw: SocketAddr, peer: Peer) -> Result<Self, String> {
+    pub fn new(
+        device: &'d Device,
+        own: IpAddr,
+        siw: SocketAddr,
+        peer: Peer,
+        choice: Choice,
+    ) -> Result<Self, String> {
         let domain = device.protection_domain().map_err(text)?;
         let completions = device.completion_queue(256).map_err(text)?;
         let listener = device.listen_for_calls(SocketAddr::new(own, 0), 16).map_err(text)?;
-        Ok(Self { device, domain, completions, own, siw, peer, listener })
+        Ok(Self { device, domain, completions, own, siw, peer, listener, choice })
+    }
+
+    /// Who may ask for connections.
+    pub fn callers(&self) -> Vec<Caller> {
+        self.choice.caller.map_or_else(|| CALLERS.to_vec(), |caller| vec![caller])
+    }
+
+    /// Who asks for a connection: by turns, if both may.
+    pub fn caller(&self, number: usize) -> Caller {
+        self.choice.caller.unwrap_or(CALLERS[number % 2])
+    }
+
+    /// The faults that are played, of these.
+    pub fn chosen(&self, all: &[Wrong]) -> Vec<Wrong> {
+        all.iter().copied().filter(|wrong| self.choice.wrong.is_none_or(|only| only == *wrong)).collect()
     }
 
     /// Where we listen.

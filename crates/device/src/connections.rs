@@ -109,6 +109,11 @@ impl ConnectionTable {
         })
     }
 
+    /// Over what identifiers talk of which nothing else is said.
+    pub(crate) fn transport(&self) -> Transport {
+        self.transport
+    }
+
     /// Lets identifiers of which nothing else is said talk over this from now on.
     pub(crate) fn set_transport(&mut self, transport: Transport) {
         self.transport = transport;

@@ -74,6 +74,11 @@ impl Port {
         }
     }
 
+    /// Over what identifiers talk of which nothing else is said.
+    pub fn transport(&self) -> Transport {
+        self.connections.as_ref().map_or_else(Transport::default, |table| table.transport())
+    }
+
     /// What iWARP counted so far.
     pub fn iwarp_counters(&self) -> IwarpCounters {
         self.iwarp.counters()

@@ -5,6 +5,7 @@
 //! it is or how long: both sides must be told alike.
 
 mod bandwidth;
+mod credit;
 mod error;
 mod exchange;
 mod figures;

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use rdmalab_device::{Device, DeviceConfig, HostAddress, PathMtu, QueuePairType};
+use rdmalab_device::{Device, DeviceConfig, HostAddress, PathMtu, QueuePairType, Transport};
 use rdmalab_programs::perf::{Length, Measure, Operation, Options, PerfError, Role, Row, Step, run};
 
 const SERVER: &str = "10.9.0.1";
@@ -14,8 +14,9 @@ fn config(address: &str) -> DeviceConfig {
     DeviceConfig::new(vec![format!("{address}/24").parse::<HostAddress>().unwrap()])
 }
 
-fn pair() -> (Device, Device) {
-    Device::pair(config(SERVER), config("10.9.0.2")).unwrap()
+fn pair(transport: Transport) -> (Device, Device) {
+    let over = |address| DeviceConfig { transport, ..config(address) };
+    Device::pair(over(SERVER), over("10.9.0.2")).unwrap()
 }
 
 /// What one side said at the end: its rows.
@@ -23,8 +24,12 @@ type Outcome = Result<Vec<Row>, PerfError>;
 
 /// Runs a server and a client, and gives the outcome of each.
 fn play(server: &Options, client: &Options) -> (Outcome, Outcome) {
+    play_over(Transport::Roce, server, client)
+}
+
+fn play_over(transport: Transport, server: &Options, client: &Options) -> (Outcome, Outcome) {
     let (listening, is_listening) = mpsc::channel();
-    let (server_device, client_device) = pair();
+    let (server_device, client_device) = pair(transport);
     let one = |device: &Device, role, options: &Options, listening: Option<mpsc::Sender<()>>| {
         let mut rows = Vec::new();
         let mut tell = |step: Step<'_>| match (step, &listening) {
@@ -214,6 +219,24 @@ fn connections_may_be_made_by_rdma_cm() {
             (100, 100),
             "datagrams, {measure:?}"
         );
+    }
+}
+
+/// A message without a receive would end the connection: there are far fewer receives than messages.
+#[test]
+fn over_iwarp_a_sender_has_no_more_under_way_than_the_receiver_has_receives() {
+    for (queue_pairs, bidirectional, receive_depth) in [(1, false, 4), (3, false, 1), (2, true, 7)] {
+        let options = Options {
+            managed: true,
+            queue_pairs,
+            bidirectional,
+            receive_depth: Some(receive_depth),
+            ..options(Operation::Send, Measure::Bandwidth, 500, 1000)
+        };
+        let (server, client) = play_over(Transport::Iwarp, &options, &options);
+        let (server, client) = (server.unwrap(), client.unwrap());
+        let expected = u64::from(queue_pairs) * 500;
+        assert_eq!((iterations(&server[0]).1, iterations(&client[0]).1), (expected, expected));
     }
 }
 

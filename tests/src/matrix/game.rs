@@ -71,6 +71,25 @@ impl Player {
         }
     }
 
+    /// Whether what it has said is `enough` in time, or at its end.
+    pub(super) fn within_or(&mut self, limit: Duration, enough: impl Fn(&Output) -> bool) -> bool {
+        let start = Instant::now();
+        loop {
+            let over = self.within(LOOK);
+            let said = over.as_ref().map_or_else(|| self.so_far(), Output::clone);
+            if enough(&said) || over.is_some() || start.elapsed() > limit {
+                return enough(&said);
+            }
+        }
+    }
+
+    fn so_far(&self) -> Output {
+        match self {
+            Self::Ours(process) => process.output_so_far(),
+            Self::Linux(job) => job.output_so_far(),
+        }
+    }
+
     /// What this one and the other say, who is given time to end, too, if it does so by itself: little if this one has failed. If the
     /// other fails, this one is given little.
     fn wait_beside(&mut self, other: &mut Self, other_ends: bool) -> (Option<Output>, Option<Output>) {

@@ -285,6 +285,10 @@ impl<'a> Table<'a> {
         {
             self.judge_and_remove(&capture.finish())?;
         }
+        if setting.ends_badly && setting.iwarp.is_some_and(|iwarp| iwarp.carrier == Carrier::Host) {
+            // It still sends to hosts that were killed, and a capture that begins so would be read in two ways.
+            self.place.renew();
+        }
         Ok(self.packets)
     }
 }

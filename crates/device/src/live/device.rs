@@ -286,6 +286,11 @@ impl Device {
         self.shared.lock().port().counters()
     }
 
+    /// Over what identifiers talk of which nothing else is said.
+    pub fn transport(&self) -> Transport {
+        self.shared.lock().port().transport()
+    }
+
     /// What iWARP counted so far.
     pub fn iwarp_counters(&self) -> IwarpCounters {
         self.shared.lock().port().iwarp_counters()

@@ -7,18 +7,21 @@ use std::time::{Duration, Instant};
 
 use rdmalab_device::{Completion, CompletionStatus, SendFlags, SendRequest};
 
+use super::credit::Account;
 use super::error::PerfError;
 use super::exchange::{Figures, Terms};
 use super::figures::Tally;
 use super::managed::greeting;
 use super::options::{Length, Operation, Options};
 use super::requests::{
-    Values, check, check_length, count_of, id, is_receive, post_receive, queue_pair_of, work,
+    Values, check, check_length, count_of, id, is_credit, is_receive, post_receive, queue_pair_of, work,
 };
 use super::session::{Ring, Session};
 
 /// How often one who has nothing to do looks at the clock.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often one who has no credit looks for some.
+const CREDIT_LOOK: Duration = Duration::from_micros(100);
 /// When time is up, a receiver stays until so long nothing came: the sender's clock began later.
 const QUIET: Duration = Duration::from_millis(300);
 /// When time is up, a sender waits at most so long for what is under way.
@@ -78,6 +81,7 @@ struct Lane {
     completed: u64,
     received: u64,
     values: Values,
+    account: Account,
 }
 
 struct Flow<'a> {
@@ -102,6 +106,8 @@ struct Flow<'a> {
     /// Whether the peer has gone, and whether that was so already when we last looked.
     is_over: &'a dyn Fn() -> bool,
     was_over: bool,
+    /// Whether a queue pair would send if its peer had granted more.
+    is_out_of_credit: bool,
 }
 
 impl<'a> Flow<'a> {
@@ -122,7 +128,10 @@ impl<'a> Flow<'a> {
             }
         };
         let values = Values::new(options.operation, ring.places());
-        let lane = Lane { posted: 0, completed: 0, received: 0, values };
+        let account = Account::new(options.receive_depth());
+        let lane = Lane { posted: 0, completed: 0, received: 0, values, account };
+        // What the peer granted in the test before is not for this one.
+        (0..session.queue_pairs.len()).for_each(|queue_pair| session.forget_credit(queue_pair));
         let inline = (load.size <= options.inline).then(|| vec![0x5a; load.size as usize]);
         Self {
             session,
@@ -141,6 +150,7 @@ impl<'a> Flow<'a> {
             inline,
             is_over,
             was_over: false,
+            is_out_of_credit: false,
         }
     }
 
@@ -172,9 +182,20 @@ impl<'a> Flow<'a> {
         if !self.load.sends || self.messages.is_none() && self.now() >= self.end {
             return Ok(());
         }
+        self.is_out_of_credit = false;
         for queue_pair in 0..self.lanes.len() {
+            if let Some(granted) = self.session.credit(queue_pair) {
+                let lane = &mut self.lanes[queue_pair];
+                if lane.account.is_granted(granted, lane.posted) {
+                    self.last = self.now();
+                }
+            }
             let lane = &self.lanes[queue_pair];
-            let most = self.messages.unwrap_or(u64::MAX).min(lane.completed + self.depth);
+            let mut most = self.messages.unwrap_or(u64::MAX).min(lane.completed + self.depth);
+            if self.session.credits.is_some() && most > lane.account.most() {
+                most = lane.account.most();
+                self.is_out_of_credit = true;
+            }
             for number in lane.posted..most {
                 self.post_one(queue_pair, number)?;
             }
@@ -225,7 +246,9 @@ impl<'a> Flow<'a> {
 
     /// Waits for a completion, not too long.
     fn wait(&mut self) -> Result<(), PerfError> {
-        let look = self.options.patience.map_or(LOOK, |patience| patience.min(LOOK));
+        // Credits come without a word.
+        let look = if self.is_out_of_credit { CREDIT_LOOK } else { LOOK };
+        let look = self.options.patience.map_or(look, |patience| patience.min(look));
         if let Some(completion) = self.session.completions.wait(Some(look))? {
             return self.handle(&completion);
         }
@@ -263,7 +286,13 @@ impl<'a> Flow<'a> {
             check_length(completion, self.load.size, self.options)?;
             self.lanes[queue_pair].received += 1;
             self.received.done(1, now);
-            return post_receive(self.session, self.options, queue_pair);
+            post_receive(self.session, self.options, queue_pair)?;
+            return self.grant(queue_pair);
+        }
+        if is_credit(completion) {
+            check(completion, self.lanes[queue_pair].received)?;
+            self.lanes[queue_pair].account.is_told = false;
+            return self.grant(queue_pair);
         }
         let count = count_of(completion);
         check(completion, count)?;
@@ -275,6 +304,17 @@ impl<'a> Flow<'a> {
         self.sent.done(count - lane.completed, now);
         lane.completed = count;
         Ok(())
+    }
+
+    /// Tells the peer how many of its messages have had their receives, where credits are due. Behind its last message it
+    /// needs none.
+    fn grant(&mut self, queue_pair: usize) -> Result<(), PerfError> {
+        let lane = &mut self.lanes[queue_pair];
+        let is_last = self.messages.is_some_and(|messages| lane.received >= messages);
+        if self.session.credits.is_none() || is_last || !lane.account.is_due(lane.received) {
+            return Ok(());
+        }
+        self.session.grant(queue_pair, lane.received)
     }
 
     /// Looks at what atomics up to this one found.

@@ -14,6 +14,8 @@ use super::session::{HEADER_AREA, Session};
 
 /// A receive's number has this bit, a send request's has not.
 const RECEIVE: u64 = 1 << 63;
+/// That of a request that grants credits has this bit.
+const CREDIT: u64 = 1 << 62;
 /// Below the bits of the queue pair: how many requests of it have been posted with this one.
 const COUNT_BITS: u32 = 48;
 
@@ -27,9 +29,19 @@ pub(super) fn is_receive(completion: &Completion) -> bool {
     completion.id & RECEIVE != 0
 }
 
+/// The number of a request by which a queue pair grants credits.
+pub(super) fn credit_id(queue_pair: usize) -> u64 {
+    CREDIT | id(queue_pair, 0)
+}
+
+/// Whether a completion is that of a request that grants credits.
+pub(super) fn is_credit(completion: &Completion) -> bool {
+    completion.id & CREDIT != 0
+}
+
 /// The queue pair of a completion.
 pub(super) fn queue_pair_of(completion: &Completion) -> usize {
-    ((completion.id & !RECEIVE) >> COUNT_BITS) as usize
+    ((completion.id & !(RECEIVE | CREDIT)) >> COUNT_BITS) as usize
 }
 
 /// How many send requests of the queue pair were posted up to this one.

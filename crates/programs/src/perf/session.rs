@@ -13,6 +13,7 @@ use rdmalab_device::{
     RemoteAddress, Served, Sge, State, Target,
 };
 
+use super::credit::{self, Credits};
 use super::error::PerfError;
 use super::exchange::{Side, Terms};
 use super::managed::{Made, Manager, Wish, greeting};
@@ -64,6 +65,8 @@ pub(super) struct Session {
     /// The peer's queue pairs, once they are connected.
     pub(super) remote: Vec<Side>,
     area: u64,
+    /// Where credits are, if there are any.
+    pub(super) credits: Option<Credits>,
     first_psns: Vec<Psn>,
     local: IpAddr,
 }
@@ -78,18 +81,22 @@ impl Session {
     ) -> Result<Self, PerfError> {
         let count = options.queue_pairs as usize;
         let area = area(options, terms);
-        let length = usize::try_from(needed(options, area)?).unwrap_or(usize::MAX);
+        let areas = needed(options, area)?;
+        let credits = credit::are_due(options, device.transport()).then_some(Credits::new(areas));
+        let length = areas + if credits.is_some() { Credits::needed(options.queue_pairs) } else { 0 };
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
         let domain = device.protection_domain()?;
         let rights = match options.operation {
             Operation::Write => Access::LOCAL_WRITE | Access::REMOTE_WRITE,
             Operation::Read => Access::LOCAL_WRITE | Access::REMOTE_READ,
+            Operation::Send if credits.is_some() => Access::LOCAL_WRITE | Access::REMOTE_WRITE,
             Operation::Send => Access::LOCAL_WRITE,
             Operation::FetchAndAdd | Operation::CompareAndSwap => Access::LOCAL_WRITE | Access::REMOTE_ATOMIC,
         };
         let memory = domain.register(length, rights)?;
         let is_greeted = greeting::is_due(options);
         let capabilities = Capabilities {
-            max_send_requests: options.send_depth(),
+            max_send_requests: options.send_depth() + u32::from(credits.is_some()),
             max_receive_requests: options.receive_depth() + u32::from(is_greeted),
             max_send_elements: 1,
             max_receive_elements: 1,
@@ -156,6 +163,7 @@ impl Session {
             domain,
             remote: Vec::new(),
             area,
+            credits,
             first_psns,
             local,
         };
@@ -190,7 +198,8 @@ impl Session {
             queue_pair: queue_pair.number(),
             psn,
             key: self.memory.key(),
-            address: self.memory.address() + self.sink(place),
+            address: self.memory.address()
+                + self.credits.map_or_else(|| self.sink(place), |credits| credits.granted(place)),
             gid: self.local,
         };
         pairs.map(side).collect()

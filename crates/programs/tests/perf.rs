@@ -314,7 +314,7 @@ fn wishes_that_cannot_be_had_are_refused_before_anything_is_said() {
         (Options { size: 1 << 30, queue_pairs: 64, ..write }, "bytes of memory"),
     ];
     for (options, why) in wishes {
-        let (device, other) = pair();
+        let (device, other) = pair(Transport::Roce);
         let error =
             run(&device, "cable", Role::Server, &Options { patience: PATIENCE, ..options }, &mut |step| {
                 assert!(!matches!(step, Step::Listening(_)), "{why}");

@@ -49,11 +49,7 @@ impl Iwarp {
 
     /// What ours is told.
     pub(super) fn options(self) -> &'static str {
-        if self.crc {
-            "--iwarp --iwarp-profile siw --crc on"
-        } else {
-            "--iwarp --iwarp-profile siw --crc off"
-        }
+        if self.crc { "--iwarp --crc on" } else { "--iwarp --crc off" }
     }
 }
 

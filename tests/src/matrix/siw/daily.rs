@@ -43,8 +43,8 @@ impl Choice {
     }
 }
 
-fn setting(cell: &Cell) -> (Role, Option<Iwarp>, Fault) {
-    (cell.role, cell.iwarp, cell.fault)
+fn setting(cell: &Cell) -> (Role, Option<Iwarp>, Fault, bool) {
+    (cell.role, cell.iwarp, cell.fault, cell.mishap.is_some())
 }
 
 /// All pairs of values that a cell has.

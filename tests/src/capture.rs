@@ -124,6 +124,15 @@ impl Verdict {
         }
     }
 
+    /// Whether neither judge found an FPDU, or anything malformed.
+    pub fn is_silent(&self) -> bool {
+        let found = &self.ours;
+        let fpdus = &found.fpdus;
+        let all = fpdus.crc_right + fpdus.crc_absent + fpdus.crc_wrong.count + fpdus.crc_unknown;
+        all + self.tshark_fpdus + found.malformed.count + found.iwarp_bytes_missing == 0
+            && self.tshark_malformed.is_empty()
+    }
+
     /// A panic unless it is [sound](Self::sound).
     #[track_caller]
     pub fn expect_sound(&self) {

@@ -8,8 +8,10 @@ use crate::{Adapter, Guest, Network, Place};
 /// Our GIDs and the guest's: link-local, IPv4, IPv6.
 const GIDS: [(Family, u32); 2] = [(Family::V4, Guest::GID), (Family::V6, 2)];
 
-/// For how many seconds one of ours lets its peer be silent.
+/// For how many seconds one of ours lets its peer be silent. A server hears nothing of WRITEs until all have come, and an emulated
+/// processor computes the CRCs of two megabytes in a second.
 const PATIENCE: u32 = 30;
+const PATIENCE_OVER_IWARP: u32 = 120;
 
 /// How far from a game's port another one is that nobody else uses.
 const AWAY: u16 = 5000;
@@ -188,7 +190,9 @@ impl Cell {
                 )
             }
             Program::Perf(word, _) if self.iwarp.is_some() => {
-                format!("perf {word} {link} {options} -p {port} --wait {PATIENCE} --seed {port} {called}")
+                format!(
+                    "perf {word} {link} {options} -p {port} --wait {PATIENCE_OVER_IWARP} --seed {port} {called}"
+                )
             }
             Program::Perf(word, _) => {
                 let timeout = self.timeout();

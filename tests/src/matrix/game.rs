@@ -9,7 +9,7 @@ use super::{Cell, Peer, Program};
 use crate::{Excuse, GuestState, Job, Output, Place, Process, Stuck, program};
 
 /// How long a game may take. A second or two are usual; a guest that shares its processor takes many times that.
-pub(super) const LIMIT: Duration = Duration::from_secs(90);
+pub(super) const LIMIT: Duration = Duration::from_secs(150);
 
 /// How long one may take to end when the other has failed.
 const LITTLE: Duration = Duration::from_secs(2);

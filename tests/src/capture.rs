@@ -105,7 +105,10 @@ impl Verdict {
     /// As [`sound`](Self::sound), of iWARP: `Err` if a packet is malformed, if bytes of a stream are missing or judged by
     /// nobody, if the judges see different numbers of FPDUs, if there is none, or if not each FPDU has a right CRC, or,
     /// where none was asked for, none.
-    pub fn sound_iwarp(&self, crc: bool) -> Result<(), String> {
+    ///
+    /// How many tshark sees counts only if the link was `clean`: behind segments that come late it reads FPDUs into what it puts
+    /// together which are not there (seen: one of 50,996 bytes and 176 of none, in a stream in which all of ours have their CRC).
+    pub fn sound_iwarp(&self, crc: bool, clean: bool) -> Result<(), String> {
         let fpdus = &self.ours.fpdus;
         let (wanted, others) =
             if crc { (fpdus.crc_right, fpdus.crc_absent) } else { (fpdus.crc_absent, fpdus.crc_right) };
@@ -116,7 +119,8 @@ impl Verdict {
             (fpdus.crc_unknown > 0 || self.ours.iwarp_bytes_missing > 0, "the capture is not whole"),
             (wanted == 0, "there is no FPDU as it should be"),
             (others > 0, "FPDUs have CRCs, or have none, against what was asked for"),
-            (self.tshark_fpdus != wanted, "tshark counts FPDUs differently"),
+            (clean && self.tshark_fpdus != wanted, "tshark counts FPDUs differently"),
+            (self.tshark_fpdus == 0, "tshark sees no FPDU"),
         ];
         match faults.iter().find(|(is_so, _)| *is_so) {
             Some((_, fault)) => Err(format!("{fault}: {self:?}")),

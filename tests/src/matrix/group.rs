@@ -250,7 +250,7 @@ impl<'a> Table<'a> {
             None => verdict.sound(),
             // Where nobody listens, nothing is said.
             Some(_) if self.group.setting.ends_badly && verdict.is_silent() => Ok(()),
-            Some(Iwarp { crc, .. }) => verdict.sound_iwarp(crc),
+            Some(Iwarp { crc, .. }) => verdict.sound_iwarp(crc, self.group.setting.fault == Fault::None),
         };
         sound.map_err(|fault| format!("the capture {} is not sound: {fault}", captured.display()))?;
         let fpdus = &verdict.ours.fpdus;

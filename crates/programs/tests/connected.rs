@@ -3,8 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rdmalab_device::{
@@ -12,14 +11,17 @@ use rdmalab_device::{
     ConnectionParameters, Device, DeviceConfig, Discard, HostAddress, Operation, PortSpace, ProtectionDomain,
     Psn, QKey, Qpn, QueuePair, QueuePairOptions, QueuePairType, RejReason, SendFlags, SendRequest, State,
 };
-use rdmalab_programs::serve::{self, Count, Ledger, Program, Services};
+use rdmalab_programs::serve::{Count, Program, Services};
 use rdmalab_programs::{ClientOptions, ConnectError, rping, ucmatose, udaddy};
 use rdmalab_sim::rule::{lose, only};
 use rdmalab_sim::{Frame, Probability, RuleSet, Seed};
 
+mod serving;
+
+use serving::{LIMIT, serve_while, wait_until};
+
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
-const LIMIT: Duration = Duration::from_secs(20);
 
 /// Two devices, a server first. Each loses so much of what it sends over connections of IPv4.
 fn devices(loss: f64) -> (Device, Device) {
@@ -48,45 +50,6 @@ fn services() -> Services {
     }
 }
 
-/// Serves while `visit` lasts; the ledger, and what was said of those who failed.
-fn serve_while(server: &Device, services: &Services, visit: impl FnOnce(&Ledger)) -> (Ledger, Vec<String>) {
-    let (ledger, stop, said) = (Ledger::new(), AtomicBool::new(false), Mutex::new(Vec::new()));
-    let is_open = AtomicBool::new(false);
-    let tell = |happening: &serve::Happening<'_>| match happening {
-        serve::Happening::Listening => is_open.store(true, Ordering::Relaxed),
-        serve::Happening::Gone(_, _, Some(failure)) => said.lock().unwrap().push(failure.to_string()),
-        serve::Happening::Refused(_, _, why) => said.lock().unwrap().push((*why).to_owned()),
-        _ => {}
-    };
-    std::thread::scope(|scope| {
-        let serving = scope.spawn(|| serve::run(server, services, &ledger, &stop, &tell));
-        // After a panic, too, the host is to come to its end.
-        let end = StopAtEnd(&stop);
-        wait_until(|| is_open.load(Ordering::Relaxed));
-        visit(&ledger);
-        drop(end);
-        serving.join().unwrap().unwrap();
-    });
-    (ledger, said.into_inner().unwrap())
-}
-
-struct StopAtEnd<'a>(&'a AtomicBool);
-
-impl Drop for StopAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-#[track_caller]
-fn wait_until(mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < LIMIT, "it does not come about");
-        std::thread::yield_now();
-    }
-}
-
 fn ping(server: impl Into<IpAddr>, count: u64, size: u32) -> rping::Options {
     rping::Options {
         count: Some(count),
@@ -99,7 +62,7 @@ fn ping(server: impl Into<IpAddr>, count: u64, size: u32) -> rping::Options {
 #[test]
 fn pings_of_all_sizes_come_back_whole_over_both_families() {
     let (server, client) = devices(0.0);
-    let (ledger, said) = serve_while(&server, &services(), |_| {
+    let (ledger, said) = serve_while(&server, &services(), |_, _| {
         for address in [IpAddr::from(SERVER), SERVER_V6.into()] {
             for size in [23, 100, 4097, 65535] {
                 let mut seen = 0;
@@ -122,7 +85,7 @@ fn pings_of_all_sizes_come_back_whole_over_both_families() {
 #[test]
 fn connections_come_to_their_end_whatever_the_link_loses() {
     let (server, client) = devices(0.05);
-    let (_, said) = serve_while(&server, &services(), |_| {
+    let (_, said) = serve_while(&server, &services(), |_, _| {
         rping::connect(&client, &ping(SERVER, 6, 9000), |_| ControlFlow::Continue(())).unwrap();
         let game = ClientOptions {
             connections: 2,
@@ -137,7 +100,7 @@ fn connections_come_to_their_end_whatever_the_link_loses() {
 #[test]
 fn many_connections_and_services_are_served_at_once() {
     let (server, client) = devices(0.0);
-    let (ledger, said) = serve_while(&server, &services(), |_| {
+    let (ledger, said) = serve_while(&server, &services(), |_, _| {
         let game = ClientOptions {
             connections: 64,
             ..ClientOptions::new((SERVER, ucmatose::DEFAULT_PORT).into(), ucmatose::PATIENCE)
@@ -161,7 +124,7 @@ fn many_connections_and_services_are_served_at_once() {
 fn connections_are_made_and_ended_by_the_thousand() {
     let (server, client) = devices(0.0);
     let services = Services { messages: 0, ..services() };
-    let (ledger, said) = serve_while(&server, &services, |ledger| {
+    let (ledger, said) = serve_while(&server, &services, |ledger, _| {
         let game = ClientOptions {
             connections: 1000,
             messages: 0,
@@ -178,7 +141,7 @@ fn connections_are_made_and_ended_by_the_thousand() {
 fn who_comes_beyond_the_limit_is_refused_until_another_goes() {
     let (server, client) = devices(0.0);
     let services = Services { most_clients: 1, ..services() };
-    let (ledger, said) = serve_while(&server, &services, |ledger| {
+    let (ledger, said) = serve_while(&server, &services, |ledger, _| {
         let mut was_refused = false;
         let game = ping(SERVER, 3, 64);
         rping::connect(&client, &game, |_| {
@@ -201,7 +164,7 @@ fn who_comes_beyond_the_limit_is_refused_until_another_goes() {
 #[test]
 fn a_client_that_is_interrupted_ends_its_connections_before_it_goes() {
     let (server, client) = devices(0.0);
-    let (ledger, said) = serve_while(&server, &services(), |ledger| {
+    let (ledger, said) = serve_while(&server, &services(), |ledger, _| {
         let at = (SERVER, ucmatose::DEFAULT_PORT).into();
         let game = ClientOptions { connections: 5, messages: 12, ..ClientOptions::new(at, LIMIT) };
         std::thread::scope(|scope| {
@@ -252,7 +215,7 @@ fn who_does_not_speak_rping_or_says_nothing_is_let_go_and_others_go_on() {
     let services = Services { idle: Duration::from_millis(1500), ..services() };
     let too_long = [[0; 12].as_slice(), &[1, 0, 0, 0]].concat();
     let no_such_key = [[0; 12].as_slice(), &[0, 0, 0, 64]].concat();
-    let (ledger, said) = serve_while(&server, &services, |_| {
+    let (ledger, said) = serve_while(&server, &services, |_, _| {
         let mut begun = false;
         let game = ping(SERVER, 2, 64);
         rping::connect(&client, &game, |_| {
@@ -279,7 +242,7 @@ fn who_does_not_speak_rping_or_says_nothing_is_let_go_and_others_go_on() {
 #[test]
 fn a_server_of_nothing_refuses_everybody() {
     let (server, client) = devices(0.0);
-    serve_while(&server, &Services::none(), |_| {
+    serve_while(&server, &Services::none(), |_, _| {
         let refused = rping::connect(&client, &ping(SERVER, 1, 64), |_| ControlFlow::Continue(()));
         assert!(
             matches!(refused, Err(ConnectError::Rejected { reason: RejReason::INVALID_SERVICE_ID, .. })),
@@ -306,7 +269,7 @@ fn who_does_not_answer_is_let_go_after_all_retries_and_others_go_on() {
     let at = SocketAddr::from(([127, 81, 1, 1], rping::DEFAULT_PORT));
     let services = Services { rping: vec![at], ..Services::none() };
     let game = rping::Options { count: Some(100), validate: true, ..rping::Options::new(at) };
-    let (ledger, said) = serve_while(&server, &services, |ledger| {
+    let (ledger, said) = serve_while(&server, &services, |ledger, _| {
         std::thread::scope(|scope| {
             let mute = scope.spawn(|| rping::connect(&first, &game, |_| ControlFlow::Continue(())));
             wait_until(|| ledger.total(Program::Rping).served == 1);
@@ -339,7 +302,7 @@ fn nothing_that_comes_from_the_network_ends_the_host() {
     let socket = UdpSocket::bind("127.81.2.4:0").unwrap();
     let mut random = Seed::new(7).random();
     let datagrams = Datagrams::open(&stranger, at.ip());
-    let (ledger, _) = serve_while(&server, &services, |_| {
+    let (ledger, _) = serve_while(&server, &services, |_, _| {
         let game = rping::Options { count: Some(30), validate: true, size: 3000, ..rping::Options::new(at) };
         let report = rping::connect(&client, &game, |_| {
             for _ in 0..60 {

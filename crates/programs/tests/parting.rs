@@ -2,19 +2,20 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::ControlFlow;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rdmalab_device::{Device, DeviceConfig, HostAddress, SidrStatus};
-use rdmalab_programs::serve::{self, Count, Happening, Ledger, Program, Services};
+use rdmalab_programs::serve::{Count, Program, Services};
 use rdmalab_programs::{ClientOptions, ConnectError, rping, ucmatose, udaddy};
 use rdmalab_sim::rule::{lose, only};
 use rdmalab_sim::{Frame, Probability, RuleSet, Seed};
 
+mod serving;
+
+use serving::{LIMIT, serve_while, wait_until};
+
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
-const LIMIT: Duration = Duration::from_secs(20);
 
 /// A server and a client, of whose frames these are lost.
 fn devices(lost: Option<fn(&[u8]) -> bool>) -> (Device, Device) {
@@ -41,44 +42,6 @@ fn services() -> Services {
     }
 }
 
-/// Serves while `visit` lasts; the ledger, and what was said of those who failed or were refused.
-fn serve_while(server: &Device, services: &Services, visit: impl FnOnce(&Ledger)) -> (Ledger, Vec<String>) {
-    let (ledger, stop, said) = (Ledger::new(), AtomicBool::new(false), Mutex::new(Vec::new()));
-    let is_open = AtomicBool::new(false);
-    let tell = |happening: &Happening<'_>| match happening {
-        Happening::Listening => is_open.store(true, Ordering::Relaxed),
-        Happening::Gone(_, _, Some(failure)) => said.lock().unwrap().push(failure.to_string()),
-        Happening::Refused(_, _, why) => said.lock().unwrap().push((*why).to_owned()),
-        _ => {}
-    };
-    std::thread::scope(|scope| {
-        let serving = scope.spawn(|| serve::run(server, services, &ledger, &stop, &tell));
-        let end = StopAtEnd(&stop);
-        wait_until(|| is_open.load(Ordering::Relaxed));
-        visit(&ledger);
-        drop(end);
-        serving.join().unwrap().unwrap();
-    });
-    (ledger, said.into_inner().unwrap())
-}
-
-struct StopAtEnd<'a>(&'a AtomicBool);
-
-impl Drop for StopAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-#[track_caller]
-fn wait_until(mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < LIMIT, "it does not come about");
-        std::thread::yield_now();
-    }
-}
-
 /// Of a client of one ping: the acknowledgement of the server's last message, its fourth, and each DREQ.
 fn is_last_word(frame: &[u8]) -> bool {
     const ACKNOWLEDGE: u8 = 0x11;
@@ -94,7 +57,7 @@ fn is_last_word(frame: &[u8]) -> bool {
 #[test]
 fn an_rping_that_has_all_its_pings_and_whose_last_words_are_lost_has_not_failed() {
     let (server, client) = devices(Some(is_last_word));
-    let (ledger, said) = serve_while(&server, &services(), |ledger| {
+    let (ledger, said) = serve_while(&server, &services(), |ledger, _| {
         let usual = rping::Options::new((SERVER, rping::DEFAULT_PORT).into());
         let game = rping::Options { count: Some(1), validate: true, ..usual };
         rping::connect(&client, &game, |_| ControlFlow::Continue(())).unwrap();
@@ -114,7 +77,7 @@ fn one_address_that_asks_for_all_places_is_told_why_it_gets_no_more_and_others_g
         let game = ClientOptions { connections, messages: 1, ..ClientOptions::new(server, LIMIT) };
         udaddy::connect(&client, &game)
     };
-    let (ledger, said) = serve_while(&server, &services, |_| {
+    let (ledger, said) = serve_while(&server, &services, |_, _| {
         let refused = ask((SERVER, udaddy::DEFAULT_PORT).into(), 8).unwrap_err();
         assert!(matches!(refused, ConnectError::NoService { status: SidrStatus::NO_QP, .. }), "{refused:?}");
         assert!(refused.to_string().contains("no room for more clients"), "{refused}");
@@ -128,7 +91,7 @@ fn one_address_that_asks_for_all_places_is_told_why_it_gets_no_more_and_others_g
 fn a_client_of_ucmatose_that_was_told_of_fewer_messages_says_so_at_once() {
     let (server, client) = devices(None);
     for messages in [0, 3, 9] {
-        serve_while(&server, &services(), |_| {
+        serve_while(&server, &services(), |_, _| {
             let at = (SERVER, ucmatose::DEFAULT_PORT).into();
             let game = ClientOptions { messages, connections: 2, ..ClientOptions::new(at, LIMIT) };
             let begun = Instant::now();
@@ -146,7 +109,7 @@ fn a_client_of_ucmatose_that_was_told_of_fewer_messages_says_so_at_once() {
 fn a_server_and_a_client_of_ucmatose_that_were_told_of_no_messages_part_well() {
     let (server, client) = devices(None);
     let services = Services { messages: 0, ..services() };
-    serve_while(&server, &services, |_| {
+    serve_while(&server, &services, |_, _| {
         let at = (SERVER, ucmatose::DEFAULT_PORT).into();
         let game = ClientOptions { messages: 0, connections: 2, ..ClientOptions::new(at, LIMIT) };
         assert_eq!(ucmatose::connect(&client, &game).unwrap().connections, 2);
@@ -157,7 +120,7 @@ fn a_server_and_a_client_of_ucmatose_that_were_told_of_no_messages_part_well() {
 #[test]
 fn a_client_that_has_called_another_programs_port_is_told_soon() {
     let (server, client) = devices(None);
-    let (ledger, said) = serve_while(&server, &services(), |_| {
+    let (ledger, said) = serve_while(&server, &services(), |_, _| {
         let at = (SERVER, rping::DEFAULT_PORT).into();
         let begun = Instant::now();
         let outcome = ucmatose::connect(&client, &ClientOptions::new(at, LIMIT)).unwrap_err().to_string();

@@ -2,16 +2,18 @@
 
 use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rdmalab_device::{Device, DeviceConfig, HostAddress, QueuePairType};
 use rdmalab_programs::perf::{self, Length, Measure, Operation, PerfError, Role};
 use rdmalab_programs::pingpong::{self, Kind};
-use rdmalab_programs::serve::{self, Happening, Ledger, Program, Services};
+use rdmalab_programs::serve::{self, Program, Services};
 
-const LIMIT: Duration = Duration::from_secs(20);
+mod serving;
+
+use serving::{LIMIT, serve_while, wait_until};
+
 /// Tests run side by side: each has a network of its own on the loopback device.
 const PORT: u16 = 18600;
 
@@ -40,49 +42,6 @@ fn write(messages: u64) -> perf::Options {
     let usual = perf::Options::new(Operation::Write, Measure::Bandwidth);
     let length = Length::Messages(messages);
     perf::Options { port: PORT + 4, size: 1000, length, patience: Some(LIMIT), ..usual }
-}
-
-/// Serves while `visit` lasts; what was counted, and what was said of those who failed or were refused.
-fn serve_while(
-    server: &Device,
-    services: &Services,
-    visit: impl FnOnce(&Ledger, &AtomicBool),
-) -> (Ledger, Vec<String>) {
-    let (ledger, stop, said) = (Ledger::new(), AtomicBool::new(false), Mutex::new(Vec::new()));
-    let is_open = AtomicBool::new(false);
-    let tell = |happening: &Happening<'_>| match happening {
-        Happening::Listening => is_open.store(true, Ordering::Relaxed),
-        Happening::Gone(_, _, Some(failure)) => said.lock().unwrap().push(failure.to_string()),
-        Happening::Refused(_, _, why) => said.lock().unwrap().push((*why).to_owned()),
-        _ => {}
-    };
-    std::thread::scope(|scope| {
-        let serving = scope.spawn(|| serve::run(server, services, &ledger, &stop, &tell));
-        let end = StopAtEnd(&stop);
-        wait_until(|| is_open.load(Ordering::Relaxed));
-        visit(&ledger, &stop);
-        drop(end);
-        // A device that was stopped meanwhile is an error, which is not what is looked at here.
-        let _ = serving.join().unwrap();
-    });
-    (ledger, said.into_inner().unwrap())
-}
-
-struct StopAtEnd<'a>(&'a AtomicBool);
-
-impl Drop for StopAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-#[track_caller]
-fn wait_until(mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < LIMIT, "it does not come about");
-        std::thread::yield_now();
-    }
 }
 
 #[test]

@@ -133,10 +133,14 @@ impl Stats {
 
     /// Bits of complete operations in a second, from the first packet to the last; none of a flow that takes no time.
     pub fn goodput(&self) -> Option<f64> {
-        let (first, last) = self.times?;
-        let time = u64::try_from(last.checked_sub(first)?).ok().filter(|time| *time > 0)?;
-        Some(self.bytes() as f64 * 8e9 / time as f64)
+        goodput(self.times?, self.bytes())
     }
+}
+
+/// Bits in a second, of so many bytes between these times in nanoseconds; none if there is no time between them.
+fn goodput((first, last): (i64, i64), bytes: u64) -> Option<f64> {
+    let time = u64::try_from(last.checked_sub(first)?).ok().filter(|time| *time > 0)?;
+    Some(bytes as f64 * 8e9 / time as f64)
 }
 
 /// One flow: the requests of one direction, and what answered them.

@@ -77,9 +77,7 @@ impl StreamStats {
 
     /// Bits of complete operations in a second, from the first packet to the last; none of a stream that takes no time.
     pub fn goodput(&self) -> Option<f64> {
-        let (first, last) = self.times?;
-        let time = u64::try_from(last.checked_sub(first)?).ok().filter(|time| *time > 0)?;
-        Some(self.bytes() as f64 * 8e9 / time as f64)
+        super::goodput(self.times?, self.bytes())
     }
 }
 

@@ -152,8 +152,10 @@ impl Connection {
         }
         let [lower, upper] = &mut self.sides;
         let (ours, theirs) = if side == 0 { (lower, upper) } else { (upper, lower) };
+        // Whoever has not answered the SYN may still speak of an earlier connection of these ports (RFC 9293 §3.10.7.4).
         if tcp.ack()
             && let Some(theirs) = theirs
+            && (tcp.syn() || ours.is_some() || !theirs.assembly.is_fresh())
         {
             theirs.assembly.acknowledge(tcp.acknowledgment_number());
         }

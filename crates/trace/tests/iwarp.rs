@@ -9,7 +9,7 @@ mod frames;
 
 use std::collections::BTreeMap;
 
-use crafted::{Side, every_segment, fpdus, opening, said, start_up};
+use crafted::{ACK, FIRST, Side, every_segment, fpdus, opening, said, segment, start_up};
 use proptest::prelude::*;
 use rdmalab_trace::{DumpOptions, LinkType, Summary, dump};
 use rdmalab_wire::iwarp::{Framing, MpaKind, Segment};
@@ -344,6 +344,21 @@ fn ports_used_again_begin_a_new_conversation() {
     let twice: Vec<Vec<u8>> = packets.iter().cloned().chain(again).collect();
     let (found, _) = found(&twice);
     assert_eq!(names(&found).len(), 2 * every_segment().len());
+}
+
+/// A host that still remembers an earlier connection of these ports answers the SYN with what it expected then
+/// (RFC 9293 §3.10.7.4), perhaps far ahead of what is sent now.
+#[test]
+fn an_acknowledgement_left_from_an_earlier_connection_is_not_believed() {
+    let (mut packets, stream) = conversation(Framing { markers: false, crc: true });
+    let left_over = segment(Side::Responder, 4000, ACK, 77, FIRST[0].wrapping_add(500_000), &[]);
+    packets.insert(1, left_over);
+    let middle = stream.len() / 2;
+    packets.push(said(Side::Initiator, 4000, middle, &stream[middle..]));
+    packets.push(said(Side::Initiator, 4000, REQUEST, &stream[REQUEST..middle]));
+    let (found, summary) = found(&packets);
+    assert_eq!(names(&found), expected_names(&every_segment()));
+    assert_eq!(summary.iwarp_bytes_missing, 0);
 }
 
 #[test]

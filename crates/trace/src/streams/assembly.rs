@@ -48,6 +48,11 @@ impl Assembly {
         Assembly { next: 0, next_sequence, acknowledged: 0, held: BTreeMap::new(), held_bytes: 0 }
     }
 
+    /// Nothing has been taken yet.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.next == 0 && self.held.is_empty()
+    }
+
     /// Bytes of memory for what is held.
     pub(super) fn memory(&self) -> usize {
         self.held_bytes + self.held.len() * SEGMENT_COST

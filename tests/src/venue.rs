@@ -35,6 +35,8 @@ pub struct Place {
     pub guest: Guest,
     program: PathBuf,
     is_used_up: bool,
+    /// The port that was given last.
+    last_port: u16,
 }
 
 impl Venue {
@@ -94,7 +96,14 @@ impl Place {
     fn new(lab: &Lab, program: &Path) -> Self {
         let network = Network::new(lab);
         let guest = Guest::boot(&network, GuestConfig { name: "guest", ip: Self::GUEST, mtu: 4200 });
-        Self { lab: lab.clone(), network, guest, program: program.to_owned(), is_used_up: false }
+        Self {
+            lab: lab.clone(),
+            network,
+            guest,
+            program: program.to_owned(),
+            is_used_up: false,
+            last_port: 0,
+        }
     }
 
     /// The program `rdmalab`.
@@ -105,7 +114,16 @@ impl Place {
     /// Puts another guest in the place of this one, which has failed.
     #[track_caller]
     pub fn renew(&mut self) {
-        *self = Self::new(&self.lab, &self.program);
+        *self = Self { last_port: self.last_port, ..Self::new(&self.lab, &self.program) };
+    }
+
+    /// A port (the 10,000 above are free, too) that nothing has used for thousands of games, so that none meets what is left of another: TCP remembers connections
+    /// for a minute.
+    pub fn next_port(&mut self) -> u16 {
+        const PORTS: std::ops::Range<u16> = 10_000..20_000;
+        let next = self.last_port + 1;
+        self.last_port = if PORTS.contains(&next) { next } else { PORTS.start };
+        self.last_port
     }
 
     /// Gives the guest its IPv6 address, and waits until its rxe device, if it has one now, has it, behind that of IPv4.

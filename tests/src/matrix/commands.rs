@@ -14,7 +14,7 @@ const PATIENCE: u32 = 30;
 const PATIENCE_OVER_IWARP: u32 = 120;
 
 /// How far from a game's port another one is that nobody else uses.
-const AWAY: u16 = 5000;
+const AWAY: u16 = 10_000;
 
 /// In which VLAN cells are played that are played in one.
 const VLAN: u16 = 7;

@@ -19,9 +19,6 @@ const REPETITIONS: u32 = 2;
 const MOST: usize = 30;
 const MOST_OF_IWARP: usize = 16;
 
-/// The first port that is used for anything; each game has its own, so that none meets what is left of the one before.
-const FIRST_PORT: u16 = 20_000;
-
 /// Under what circumstances a cell is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
@@ -94,8 +91,8 @@ impl Group {
     /// one of them.
     pub fn play(&self, place: &mut Place, mut tell: impl FnMut(Played)) -> Result<u64, String> {
         let mut table = Table::prepare(place, self);
-        for (cell, port) in self.cells.iter().zip(FIRST_PORT..) {
-            tell(table.play(cell, port));
+        for cell in &self.cells {
+            tell(table.play(cell));
         }
         table.clear()
     }
@@ -174,14 +171,13 @@ impl<'a> Table<'a> {
     }
 
     /// Plays a cell, again if the guest has failed.
-    fn play(&mut self, cell: &Cell, port: u16) -> Played {
+    fn play(&mut self, cell: &Cell) -> Played {
         let mut again = Vec::new();
-        // Another port for each repetition.
-        let mut ports = (port..).step_by(1000);
         loop {
             self.is_fresh = false;
             let started = Instant::now();
-            let outcome = self.game(cell, ports.next().unwrap_or(port));
+            let port = self.place.next_port();
+            let outcome = self.game(cell, port);
             let seconds = started.elapsed().as_secs_f64();
             let Err(failure) = outcome else {
                 return Played { cell: *cell, seconds, again, failure: None };

@@ -2,6 +2,8 @@
 //! sizes, MTUs, queue pairs, address families and faults, with Linux' RoCE and its iWARP; and two of our own with each other. All
 //! of it: the example `matrix`.
 
+use std::time::Instant;
+
 use rdmalab_tests::Place;
 use rdmalab_tests::matrix::{Cell, Fault, Group, Page, Peer, Played, Role};
 
@@ -52,13 +54,17 @@ fn play(place: &mut Place, page: Page, which: impl Fn(&Cell) -> bool) {
     let chosen = page.cells().into_iter().filter(|cell| cell.daily && which(cell));
     let mut faults = Vec::new();
     for group in Group::of(chosen) {
+        let (started, mut games) = (Instant::now(), 0.0);
         let tell = |played: Played| {
             println!("{}: {:.1} s", played.cell, played.seconds);
+            games += played.seconds;
             faults.extend(played.failure.map(|failure| format!("{}\n{failure}", played.cell)));
         };
         if let Err(fault) = group.play(place, tell) {
             faults.push(fault);
         }
+        let beside = started.elapsed().as_secs_f64() - games;
+        println!("{}: {beside:.1} s beside the games", group.setting);
     }
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
 }

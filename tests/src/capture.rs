@@ -72,8 +72,9 @@ impl Verdict {
     pub fn of(network: &Network, file: &Path) -> Self {
         let mut tshark = Command::new("tshark");
         tshark.arg("-r").arg(file).args(GUESSES.iter().flat_map(|guess| ["--disable-heuristic", guess]));
-        // Where segments are missing or late it would else not find FPDUs.
-        tshark.args(["-o", "tcp.reassemble_out_of_order:TRUE", "-T", "fields"]);
+        // Where segments are missing or late it would else not find FPDUs, nor at a port that is known for another protocol.
+        tshark.args(["-o", "tcp.reassemble_out_of_order:TRUE"]);
+        tshark.args(["-o", "tcp.try_heuristic_first:TRUE", "-T", "fields"]);
         tshark.args(["-e", "frame.number", "-e", "infiniband.bth.opcode", "-e", "iwarp_mpa.ulpdulength"]);
         tshark.args(["-e", "_ws.malformed"]);
         let name = network.lab().unique("tshark");

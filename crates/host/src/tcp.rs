@@ -308,13 +308,17 @@ impl Tcp {
         }
     }
 
-    /// Whether another connection fits; one in TIME-WAIT that nobody owns gives way.
+    /// Whether another connection fits. One that nobody owns gives way: the oldest in TIME-WAIT, else the oldest whose peer has all
+    /// that was sent and does not finish.
     fn make_room(&mut self, stack: &mut Stack) -> bool {
         if self.streams.len() < STREAMS_MAX {
             return true;
         }
-        let waiting = |stream: &Stream| stream.owner == Owner::Nobody && stream.seen == State::TimeWait;
-        let oldest = self.streams.iter().find(|(_, stream)| waiting(stream)).map(|(id, _)| *id);
+        let oldest = |state: State| {
+            let gives_way = |stream: &Stream| stream.owner == Owner::Nobody && stream.seen == state;
+            self.streams.iter().find(|(_, stream)| gives_way(stream)).map(|(id, _)| *id)
+        };
+        let oldest = oldest(State::TimeWait).or_else(|| oldest(State::FinWait2));
         oldest.inspect(|id| self.remove(stack, *id)).is_some()
     }
 

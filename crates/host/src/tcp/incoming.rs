@@ -8,7 +8,7 @@ use super::stream::ListenerId;
 use super::{Owner, Tcp, new_socket};
 use crate::stack::Stack;
 
-/// Connections that may wait to be accepted, for each listener.
+/// Connections that may wait to be accepted, for each listener; what is more is not heard.
 const BACKLOG: usize = 16;
 /// Connections whose peer has not yet answered our SYN-ACK. The oldest makes room for the next.
 const HALF_OPEN_MAX: usize = 16;
@@ -53,7 +53,11 @@ impl Tcp {
         }
         let listener = self.listeners.iter().find(|(_, port)| **port == segment.destination.port());
         let Some((&listener, &port)) = listener else { return Verdict::Pass };
-        if self.make_backlog(stack, listener) && self.make_room(stack) {
+        if !self.make_backlog(stack, listener) {
+            // The peer asks again, and somebody may have been accepted by then.
+            return Verdict::Drop;
+        }
+        if self.make_room(stack) {
             let mut socket = new_socket();
             // The port is not 0 and the socket is new: nothing that could fail.
             if socket.listen(port).is_ok() {

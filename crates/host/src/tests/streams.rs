@@ -162,28 +162,37 @@ fn connections_that_cannot_even_be_tried_say_why() {
     assert_eq!(a.listen(5), Err(ListenError::PortTaken(5)));
 }
 
-#[test]
-fn the_65th_connection_is_refused_on_both_sides() {
-    let mut link = Link::new();
+/// As many connections from A to B as there can be; what B accepted.
+fn all_connections(link: &mut Link) -> Vec<StreamId> {
     let listener = link.b.listen(PORT).unwrap();
     let mut accepted = Vec::new();
-    let mut clients = Vec::new();
-    for _ in 0..STREAMS_MAX {
-        clients.push(link.a.connect((B4, PORT).into()).unwrap());
+    for count in 1..=STREAMS_MAX {
+        link.a.connect((B4, PORT).into()).unwrap();
         let deadline = link.now + SECOND;
         link.run(deadline, |link| {
             accepted.extend(link.b.accept(listener));
-            accepted.len() == clients.len()
+            accepted.len() == count
         });
     }
     assert_eq!(accepted.len(), STREAMS_MAX);
-    assert_eq!(link.a.connect((B4, PORT).into()), Err(ConnectError::TooMany));
+    accepted
+}
 
+/// Another host in the place of A, which is heard no more.
+fn replace_a(link: &mut Link) {
     let mut config =
         config(rdmalab_wire::EthernetAddress([2, 0, 0, 0, 0, 0xc]), "10.0.0.3".parse().unwrap(), A6);
     config.seed = 8;
-    let mut other = crate::Host::new(&config).unwrap();
-    core::mem::swap(&mut link.a, &mut other);
+    link.a = crate::Host::new(&config).unwrap();
+}
+
+#[test]
+fn the_65th_connection_is_refused_on_both_sides() {
+    let mut link = Link::new();
+    let accepted = all_connections(&mut link);
+    assert_eq!(link.a.connect((B4, PORT).into()), Err(ConnectError::TooMany));
+
+    replace_a(&mut link);
     let refused = link.a.connect((B4, PORT).into()).unwrap();
     link.pass(SECOND);
     assert_eq!(link.a.stream_state(refused), Some(StreamState::Closed(CloseReason::Refused)));
@@ -197,6 +206,19 @@ fn the_65th_connection_is_refused_on_both_sides() {
 }
 
 #[test]
+fn connections_that_only_their_peer_keeps_open_make_room_for_others() {
+    let mut link = Link::new();
+    for stream in all_connections(&mut link) {
+        link.b.close(stream).unwrap();
+    }
+    link.pass(SECOND);
+    replace_a(&mut link);
+    let welcome = link.a.connect((B4, PORT).into()).unwrap();
+    link.pass(SECOND);
+    assert_eq!(link.a.stream_state(welcome), Some(StreamState::Open));
+}
+
+#[test]
 fn connections_that_nobody_accepts_do_not_pile_up() {
     let mut link = Link::new();
     link.b.listen(PORT).unwrap();
@@ -204,6 +226,25 @@ fn connections_that_nobody_accepts_do_not_pile_up() {
     link.pass(SECOND);
     let open = clients.iter().filter(|id| link.a.stream_state(**id) == Some(StreamState::Open)).count();
     assert_eq!(open, 16);
+}
+
+#[test]
+fn a_connection_for_which_too_many_wait_has_its_turn_when_one_is_accepted() {
+    let mut link = Link::new();
+    let listener = link.b.listen(PORT).unwrap();
+    let connect = |link: &mut Link| {
+        let client = link.a.connect((B4, PORT).into()).unwrap();
+        link.pass(SECOND / 10);
+        (client, link.a.stream_state(client).unwrap())
+    };
+    for _ in 0..16 {
+        assert_eq!(connect(&mut link).1, StreamState::Open);
+    }
+    let (late, state) = connect(&mut link);
+    assert_eq!(state, StreamState::Connecting);
+    link.b.accept(listener).unwrap();
+    link.pass(10 * SECOND);
+    assert_eq!(link.a.stream_state(late), Some(StreamState::Open));
 }
 
 #[test]

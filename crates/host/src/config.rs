@@ -222,7 +222,10 @@ impl fmt::Display for ConfigError {
             }
             Self::Address(host) => write!(f, "{host} cannot be an address of the host (or is there twice)"),
             Self::Gateway(gateway) => write!(f, "gateway {gateway} is not a neighbour on the link"),
-            Self::Mtu { mtu, smallest } => write!(f, "an MTU of {mtu} is not within {smallest} to 65535"),
+            Self::Mtu { mtu, smallest } => {
+                let why = if *smallest == 1280 { " with an IPv6 address" } else { "" };
+                write!(f, "an MTU of {mtu} is not within {smallest} to 65535{why}")
+            }
         }
     }
 }
@@ -285,7 +288,9 @@ mod tests {
             assert_eq!(HostConfig { vlan: Some(tag), ..config(&[]) }.validate(), Err(ConfigError::Vlan(tag)));
         }
         let small = HostConfig { mtu: 1279, ..config(&["fd00::1/64"]) };
-        assert_eq!(small.validate(), Err(ConfigError::Mtu { mtu: 1279, smallest: 1280 }));
+        let refused = small.validate().unwrap_err();
+        assert_eq!(refused, ConfigError::Mtu { mtu: 1279, smallest: 1280 });
+        assert_eq!(refused.to_string(), "an MTU of 1279 is not within 1280 to 65535 with an IPv6 address");
         let smaller = HostConfig { mtu: SMALLEST_MTU - 1, ..config(&["10.0.0.1/24"]) };
         assert_eq!(smaller.validate(), Err(ConfigError::Mtu { mtu: 335, smallest: 336 }));
         assert_eq!(HostConfig { mtu: SMALLEST_MTU, ..config(&["10.0.0.1/24"]) }.validate(), Ok(()));

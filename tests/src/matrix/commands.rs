@@ -156,7 +156,11 @@ impl Cell {
             Peer::Linux | Peer::OursAtTap => format!("--tap {tap}"),
             Peer::OursAtVeth => format!("--interface {end}"),
         };
-        let mut link = format!("{device} --ip {v4}/24 --ip {v6}/64");
+        let mut link = format!("{device} --ip {v4}/24");
+        // IPv6 is not possible on a link below that (RFC 8200 §5).
+        if self.link_mtu >= 1280 {
+            link += &format!(" --ip {v6}/64");
+        }
         if self.in_vlan {
             link += &format!(" --vlan {VLAN}");
         }

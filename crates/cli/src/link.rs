@@ -18,6 +18,7 @@ use crate::capture;
 use crate::interrupt;
 use crate::outcome::{Error, Result};
 use crate::profile;
+use crate::watch;
 
 /// How long a packet that is to come behind the next one waits for that, in nanoseconds.
 const AT_MOST_BEHIND: u64 = 10_000_000;
@@ -248,9 +249,7 @@ impl LinkOptions {
             }
         };
         let device = device.map_err(|error| open_error(error, &link))?;
-        if self.pcap.is_some() {
-            capture::watch(&device)?;
-        }
+        watch::over(&device)?;
         Ok(Opened { device, seed, link, signalled })
     }
 }

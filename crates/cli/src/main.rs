@@ -25,6 +25,7 @@ mod serve;
 mod states;
 mod ucmatose;
 mod view;
+mod watch;
 
 use std::process::ExitCode;
 

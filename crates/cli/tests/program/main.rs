@@ -1,5 +1,6 @@
 //! The built program, as its users see it: what it prints, what it writes, how it exits.
 
+mod alone;
 mod captures;
 mod connected;
 mod craft;
@@ -13,6 +14,7 @@ mod interrupted;
 mod iwarp;
 mod lessons;
 mod lint;
+mod lost_links;
 mod perf;
 mod pingpong;
 mod program;

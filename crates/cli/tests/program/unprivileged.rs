@@ -2,10 +2,11 @@
 //!
 //! Making the namespace needs root, or a kernel that lets users make their own. What runs in it has no rights at all.
 
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::ffi::OsStr;
+use std::process::Command;
 
-use rdmalab_namespace::{skip, unshared};
+use crate::alone::alone;
+use crate::program::Run;
 
 /// `serve` as nobody, its clients as nobody, and an end by Ctrl-C. The program comes as `$1`, a folder to write to as `$2`.
 const SCRIPT: &str = r#"
@@ -24,10 +25,6 @@ cat "$2/serve.txt"
 #[test]
 fn nobody_serves_and_measures_over_udp_sockets_in_an_empty_namespace() {
     let test = "nobody_serves_and_measures_over_udp_sockets_in_an_empty_namespace";
-    let mut command = match unshared() {
-        Ok(command) => command,
-        Err(reason) => return skip(test, &reason),
-    };
     // Nobody may read neither the build directory nor this user's folders.
     let folder = std::env::temp_dir().join(format!("rdmalab-unprivileged-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -36,17 +33,8 @@ fn nobody_serves_and_measures_over_udp_sockets_in_an_empty_namespace() {
     std::fs::copy(env!("CARGO_BIN_EXE_rdmalab"), &program).unwrap();
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(&folder, open).unwrap();
-    let child = command
-        .args(["bash", "-c", SCRIPT, "script"])
-        .args([&program, &folder])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let output = within(child, Duration::from_secs(60));
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{out}\n{err}");
+    let Some(run) = alone(test, SCRIPT, program.as_os_str(), &[folder.as_os_str()]) else { return };
+    let Run { out, err, .. } = run.exits(0);
     for part in ["RDMA_Write BW Test", " 65536 ", "rping"] {
         assert!(out.contains(part), "{part:?} is not in:\n{out}\n{err}");
     }
@@ -87,22 +75,10 @@ echo "all is well"
 #[test]
 fn neighbours_with_link_local_addresses_play_over_udp_sockets() {
     let test = "neighbours_with_link_local_addresses_play_over_udp_sockets";
-    let mut command = match unshared() {
-        Ok(command) => command,
-        Err(reason) => return skip(test, &reason),
-    };
     let said = crate::program::scratch("link-local.txt");
-    let child = command
-        .args(["bash", "-c", LINK_LOCAL, "script", env!("CARGO_BIN_EXE_rdmalab")])
-        .arg(&said)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let output = within(child, Duration::from_secs(60));
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{out}\n{err}\n{}", std::fs::read_to_string(said).unwrap_or_default());
+    let program = OsStr::new(env!("CARGO_BIN_EXE_rdmalab"));
+    let Some(run) = alone(test, LINK_LOCAL, program, &[said.as_os_str()]) else { return };
+    let Run { out, err, .. } = run.exits(0);
     for part in [
         "fe80::2 is an address of veth1 and other: say of which, as in fe80::2%veth1",
         "without a zone: 2",
@@ -114,19 +90,6 @@ fn neighbours_with_link_local_addresses_play_over_udp_sockets() {
     ] {
         assert!(out.contains(part), "{part:?} is not in:\n{out}\n{err}");
     }
-}
-
-/// Ends it when the time is up.
-fn within(mut child: std::process::Child, limit: Duration) -> std::process::Output {
-    let end = Instant::now() + limit;
-    while child.try_wait().unwrap().is_none() {
-        if Instant::now() > end {
-            let _ = child.kill();
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    child.wait_with_output().unwrap()
 }
 
 struct Removed(std::path::PathBuf);

@@ -158,6 +158,11 @@ impl Stopper {
     pub fn capture_fault(&self) -> Option<DeviceError> {
         self.shared.capture_fault()
     }
+
+    /// What [`Device::link_fault`] says.
+    pub fn link_fault(&self) -> Option<DeviceError> {
+        self.shared.lock().link_fault.clone()
+    }
 }
 
 impl Device {

@@ -73,7 +73,7 @@ fn each_packet_of_rdma_in_the_captures_is_explained() {
     }
 }
 
-/// As a careful reading has them (`crates/lint/tests/captures.rs`).
+/// As a careful reading has them (`crates/lint/tests/captures/reading.rs`).
 #[test]
 fn repetitions_are_explained_by_their_cause() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pcaps");

@@ -1,8 +1,8 @@
 //! What judges the rules, a file for each family of them.
 //!
-//! `checksums`, `lengths` and `headers` look at a packet alone; `order`, `requester`, `repetitions`, `responder`,
-//! `responses` and `progress` are parts of [`Flow`](crate::flow::Flow); `cm` and `congestion` tie flows together; `iwarp` is a part of
-//! [`Stream`](crate::iwarp::Stream).
+//! `checksums`, `lengths` and `headers` look at a packet alone; `order`, `requester`, `repetitions`, `recurrence`, `responder`,
+//! `responses` and `progress` are parts of [`Flow`](crate::flow::Flow); `cm` and `congestion` tie flows together; `pause` looks at all that
+//! goes over a link; `iwarp` is a part of [`Stream`](crate::iwarp::Stream).
 
 pub(crate) mod checksums;
 pub(crate) mod cm;
@@ -11,7 +11,9 @@ pub(crate) mod headers;
 mod iwarp;
 pub(crate) mod lengths;
 mod order;
+pub(crate) mod pause;
 mod progress;
+pub(crate) mod recurrence;
 mod repetitions;
 mod requester;
 mod responder;

@@ -55,11 +55,17 @@ pub enum Reason {
     TooMany,
     /// The start-up of an iWARP stream is not in the capture, or leaves open what a rule needs.
     StartUpUnknown,
+    /// The same numbers came again, and nothing tells whether by another conversation.
+    Recurring,
+    /// Reliable datagrams, whose end-to-end contexts are not followed.
+    ReliableDatagrams,
+    /// Whom a PAUSE stops does not follow from the capture.
+    PauseUnknown,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Reason; 14] = [
+    pub const ALL: [Reason; 17] = [
         Reason::AnswersUnknown,
         Reason::RequestsUnknown,
         Reason::AgreementUnknown,
@@ -74,6 +80,9 @@ impl Reason {
         Reason::CountLost,
         Reason::TooMany,
         Reason::StartUpUnknown,
+        Reason::Recurring,
+        Reason::ReliableDatagrams,
+        Reason::PauseUnknown,
     ];
 
     /// The rules that were not judged, all or some of the time.
@@ -95,6 +104,7 @@ impl Reason {
                 ReadLength,
                 ReadStart,
                 AckRead,
+                ReadReplay,
                 AtomicReplay,
                 AfterError,
                 RdmapAnswer,
@@ -118,10 +128,19 @@ impl Reason {
             ],
             Reason::Reordered => &[RestartPoint, AckUnsent, AckBack, NakGap, CnpUnprovoked],
             Reason::Duplicated => &[NakOnce, RestartPoint],
-            Reason::Cut => {
-                &[Icrc, Vcrc, UdpChecksum, PadCount, PadZero, RepeatPayload, MpaCrc, MpaPad, MpaMarker]
-            }
-            Reason::NoTimes => &[RnrWait, AckRequest, CmRetries, CmWait],
+            Reason::Cut => &[
+                Icrc,
+                Vcrc,
+                UdpChecksum,
+                PadCount,
+                PadZero,
+                RepeatPayload,
+                ReadReplay,
+                MpaCrc,
+                MpaPad,
+                MpaMarker,
+            ],
+            Reason::NoTimes => &[RnrWait, AckRequest, PauseHeeded, CmRetries, CmWait],
             Reason::NoIdentification => &[NakOnce],
             Reason::PathMtuUnknown => &[PathMtu, ReadOrder, ReadLength],
             Reason::CountLost => &[Msn, Credits],
@@ -139,6 +158,29 @@ impl Reason {
                 MpaReady,
                 RdmapDepth,
             ],
+            Reason::Recurring => {
+                &[RepeatHeader, RepeatPayload, ReadRetry, RestartPoint, ReadReplay, AtomicReplay]
+            }
+            Reason::ReliableDatagrams => &[
+                OpcodeOrder,
+                MessageLength,
+                MissingRequests,
+                RepeatHeader,
+                RepeatPayload,
+                RestartPoint,
+                RetryLimit,
+                AckUnsent,
+                AckUnseen,
+                AckBack,
+                NakOnce,
+                NakGap,
+                Msn,
+                ResponseKind,
+                ReadOrder,
+                ReadLength,
+                AtomicReplay,
+            ],
+            Reason::PauseUnknown => &[PauseHeeded],
         }
     }
 
@@ -148,7 +190,7 @@ impl Reason {
         rules.filter(move |rule| (rule.rule().family == Family::Iwarp) == is_iwarp)
     }
 
-    const fn bit(self) -> u16 {
+    const fn bit(self) -> u32 {
         1 << self as u8
     }
 }
@@ -172,13 +214,16 @@ impl fmt::Display for Reason {
             Reason::CountLost => "messages could not be counted on",
             Reason::TooMany => "more requests under way than are followed",
             Reason::StartUpUnknown => "the start-up of MPA is not in the capture, or leaves it open",
+            Reason::Recurring => "numbers came again, perhaps those of another conversation",
+            Reason::ReliableDatagrams => "reliable datagrams are not followed",
+            Reason::PauseUnknown => "it is not known whom PAUSE frames stop",
         })
     }
 }
 
 /// A set of reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reasons(u16);
+pub struct Reasons(u32);
 
 impl Reasons {
     pub(crate) fn add(&mut self, reason: Reason) {

@@ -11,11 +11,13 @@
 
 pub(crate) mod effect;
 pub(crate) mod mtu;
+pub(crate) mod replies;
 pub(crate) mod times;
 pub(crate) mod window;
 
 use rdmalab_wire::{Msn, PKey, Psn, TransportKind};
 
+use crate::checks::recurrence::Recurrence;
 use crate::finding::{Findings, Reason, Reasons};
 use crate::observer::{Cause, Observer};
 use crate::packet::{FlowKey, OperationKind};
@@ -23,6 +25,7 @@ use crate::report::Stats;
 use crate::rules::RuleId;
 use effect::Effect;
 use mtu::Sizes;
+use replies::Replies;
 use window::Window;
 
 /// How many earlier places of `completed` are remembered: the requester may hear of an acknowledgement later than the
@@ -99,6 +102,8 @@ pub(crate) struct Flow {
     /// The flow that the answers come in, by its place in the table.
     pub peer: Option<u32>,
     pub peer_key: Option<FlowKey>,
+    /// How it is named over the path that its connection may migrate to.
+    pub alternate: Option<FlowKey>,
     /// How often no peer was found.
     pub searches: u32,
     /// Used since the last sweep for room.
@@ -110,6 +115,7 @@ pub(crate) struct Flow {
     pub window: Window,
     pub requests: Option<Requests>,
     pub answers: Answers,
+    pub replies: Replies,
     /// Frame of the last packet with a congestion mark to this queue pair.
     pub marked: Option<u64>,
     /// A notification without a mark has been told of.
@@ -147,6 +153,8 @@ pub(crate) struct Requests {
     pub suspect: Option<(Psn, u64)>,
     /// A repetition that began at no point to go back to: where, in which frame, and the oldest unacknowledged PSN then.
     pub restart: Option<(Psn, u64, Psn)>,
+    /// It has gone back behind what was answered for: another conversation may have begun.
+    pub recurrence: Option<Box<Recurrence>>,
     /// Timeouts one behind the other, at which PSN, without any answer between.
     pub timeouts: (Psn, u32),
     pub limit_told: bool,
@@ -193,6 +201,7 @@ impl Flow {
             partition: None,
             peer: None,
             peer_key: None,
+            alternate: None,
             searches: 0,
             is_fresh: true,
             stats: Stats::default(),
@@ -202,6 +211,7 @@ impl Flow {
             window: Window::default(),
             requests: None,
             answers: Answers::default(),
+            replies: Replies::default(),
             marked: None,
             unprovoked_told: false,
             notified: None,
@@ -214,6 +224,7 @@ impl Flow {
         self.window.clear();
         self.requests = None;
         self.answers = Answers::default();
+        self.replies = Replies::default();
         self.sizes = Sizes::default();
         self.agreed = None;
     }
@@ -243,6 +254,7 @@ impl Requests {
             missing: 0,
             suspect: None,
             restart: None,
+            recurrence: None,
             timeouts: (psn, 0),
             limit_told: false,
             rnr_returns: (psn, 0),
@@ -259,7 +271,7 @@ impl Requests {
         self.places = [psn; PLACES];
         (self.message, self.completing, self.before) = (None, None, None);
         (self.ends_walked, self.missing) = (0, 0);
-        (self.suspect, self.restart) = (None, None);
+        (self.suspect, self.restart, self.recurrence) = (None, None, None);
     }
 
     /// `completed` was here, too.

@@ -5,14 +5,15 @@
 //! * Every packet alone: checksums, lengths, pads, reserved bits, syndromes.
 //! * Reliable connections (RC, and XRC as one connection between initiator and target): opcode order, message lengths,
 //!   PSNs, repetitions and their causes, answers, MSNs, credits; whether the queue pairs keep to what was agreed on.
-//! * Connection management: IDs, repetitions with their number and waiting times, rejections, MRA, the search for services.
-//! * Congestion: the form of notifications and of PAUSE and PFC frames, the time between notifications, what was sent before and
-//!   behind them.
+//! * Connection management: the order of messages, IDs, repetitions with their number and waiting times, rejections, MRA, alternate
+//!   paths, the search for services.
+//! * Congestion: the form of notifications and of PAUSE and PFC frames, whether who is to pause does, the time between
+//!   notifications, what was sent before and behind them.
 //! * Unreliable connections: opcode order and message lengths.
 //! * iWARP: the start-up of MPA and who may send first, FPDUs with their markers and CRCs, the numbers and pieces of messages, READs and
 //!   atomics with their answers, Terminate messages; what TCP sent again, and why.
 //!
-//! **Not judged yet: reliable datagrams; what LAP and APR agree on; whether links stood still for as long as PAUSE and PFC say.**
+//! **Not judged: reliable datagrams.**
 //!
 //! # Design
 //!
@@ -40,6 +41,7 @@
 //! * What happened before the responder said something is judged by the MSN in it: one that is merely late has an old one.
 //! * How the MSN began is an interval, cut by each answer; only an empty one is wrong.
 //! * The path MTU is the set of the five sizes that explain all packets so far; only an empty one is wrong.
+//! * Numbers that come again may be those of another conversation: what the responder counts tells (`checks/recurrence.rs`).
 //! * A request that comes again at once and without a cause, or with the IP identification of its original, is the same packet seen
 //!   twice; one that fills a gap soon is late.
 //! * [`Reason`] says why a rule could not be judged for a flow. A finding whose proof would need what a capture cannot show is

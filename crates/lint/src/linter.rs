@@ -1,12 +1,15 @@
-//! A capture judged, packet by packet.
+//! A capture judged, packet by packet. What connections are agreed on, and which flows that makes, is in `connections`.
+
+mod connections;
 
 use rdmalab_trace::{Dissection, Icrc, Record, Roce, Streams};
 use rdmalab_wire::{Ecn, Pause, Psn, Qpn, TransportKind};
 
-use crate::checks::cm::{Agreement, Connections};
+use crate::checks::cm::Connections;
+use crate::checks::pause::Standstill;
 use crate::checks::{checksums, congestion, headers, lengths};
-use crate::finding::{Findings, Reasons};
-use crate::flow::{Agreed, Flow, Out};
+use crate::finding::{Findings, Reason, Reasons};
+use crate::flow::{Flow, Out};
 use crate::iwarp;
 use crate::observer::{Observer, Placed, Role};
 use crate::packet::{FlowKey, OperationKind, Seen};
@@ -34,6 +37,7 @@ pub struct Linter {
     table: Table,
     iwarp: iwarp::Streams,
     connections: Connections,
+    standstill: Standstill,
     findings: Findings,
     reasons: Reasons,
     totals: Totals,
@@ -55,6 +59,7 @@ impl Linter {
             table: Table::new(),
             iwarp: iwarp::Streams::default(),
             connections: Connections::default(),
+            standstill: Standstill::default(),
             findings: Findings::new(),
             reasons: Reasons::default(),
             totals: Totals::default(),
@@ -81,6 +86,7 @@ impl Linter {
         lengths::malformed(record, dissection, &mut self.findings);
         self.totals.fpdus += dissection.iwarp.len() as u64;
         congestion::pause(record, dissection, &mut self.findings);
+        self.standstill.packet(record, dissection, &mut self.findings, &mut self.reasons);
         match dissection.pause() {
             Some(Pause::Link { .. }) => self.totals.pauses += 1,
             Some(Pause::Priorities(_)) => self.totals.priority_pauses += 1,
@@ -115,20 +121,14 @@ impl Linter {
 
     fn converse(&mut self, seen: &Seen<'_>, roce: &Roce<'_>, observer: &mut dyn Observer) {
         if seen.key.queue_pair.value() <= Qpn::GSI.value() {
-            let before = self.findings.kept.len();
-            let agreement =
-                roce.mad().and_then(|mad| self.connections.datagram(seen, &mad, &mut self.findings));
-            self.tell(before, observer);
-            if let Some(agreement) = agreement {
-                self.agree(&agreement, observer);
-            }
+            self.datagram(seen, roce, observer);
             return;
         }
         if seen.row.transport == TransportKind::Cnp {
             self.notification(seen, observer);
             return;
         }
-        let place = self.flow(&seen.key, seen.row.transport, observer);
+        let place = self.flow(&seen.key, seen.row.transport, seen.frame, observer);
         let Some(flow) = self.table.get_mut(place) else { return };
         flow.udp_source = seen.udp_source.or(flow.udp_source);
         flow.transport = seen.row.transport;
@@ -142,7 +142,13 @@ impl Linter {
         }
         let mut number = flow.number;
         let role = match (seen.row.transport, seen.kind()) {
-            (TransportKind::Ud | TransportKind::Rd, _) => {
+            (TransportKind::Rd, _) => {
+                // Whose sequence its PSN is of, the end-to-end context says.
+                flow.doubt(Reason::ReliableDatagrams);
+                flow.stats.saw_request(seen.frame, seen.time);
+                Role::Alone
+            }
+            (TransportKind::Ud, _) => {
                 flow.stats.saw_request(seen.frame, seen.time);
                 flow.stats.count(OperationKind::Send, seen.payload_length as u64);
                 Role::Alone
@@ -176,12 +182,19 @@ impl Linter {
     }
 
     /// The flow of a key, which may be new.
-    fn flow(&mut self, key: &FlowKey, transport: TransportKind, observer: &mut dyn Observer) -> u32 {
+    fn flow(
+        &mut self,
+        key: &FlowKey,
+        transport: TransportKind,
+        frame: u64,
+        observer: &mut dyn Observer,
+    ) -> u32 {
         let place = match self.table.find(key) {
             Some(place) => place,
             None => {
                 let place = self.table.add(*key, transport);
                 self.make_room(observer);
+                self.went_elsewhere(key, place, frame, observer);
                 place
             }
         };
@@ -210,48 +223,6 @@ impl Linter {
         observer.packet(Placed { frame: seen.frame, flow: flow.number, role: Role::Alone, psn: Psn::new(0) });
     }
 
-    /// The two flows of a connection that has been agreed on.
-    fn agree(&mut self, agreement: &Agreement, observer: &mut dyn Observer) {
-        let [caller, called] = agreement.ends;
-        let [caller_pair, called_pair] = agreement.queue_pairs;
-        let keys = [
-            FlowKey { source: caller, destination: called, queue_pair: called_pair },
-            FlowKey { source: called, destination: caller, queue_pair: caller_pair },
-        ];
-        let mut places = [0; 2];
-        for (side, key) in keys.iter().enumerate() {
-            let place = self.flow(key, TransportKind::Rc, observer);
-            let Some(flow) = self.table.get_mut(place) else { return };
-            let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
-            flow.finish(&mut out);
-            let kept = flow.window.len();
-            flow.begin_again();
-            let agreed = |pair: [Psn; 2]| if side == 0 { pair[0] } else { pair[1] };
-            let [first, second] = agreement.depths;
-            let [first_retries, second_retries] = agreement.retry_counts;
-            let [first_rnr_retries, second_rnr_retries] = agreement.rnr_retry_counts;
-            let [first_shares, second_shares] = agreement.shared_receives;
-            flow.agreed = Some(Agreed {
-                first_psn: agreed(agreement.first_psns),
-                depth: if side == 0 { first } else { second },
-                retry_count: if side == 0 { first_retries } else { second_retries },
-                rnr_retry_count: if side == 0 { first_rnr_retries } else { second_rnr_retries },
-                // Those of the one who answers.
-                shared_receives: if side == 0 { second_shares } else { first_shares },
-                frames: agreement.frames,
-            });
-            flow.partition = Some((agreement.partition_key, agreement.frames[0]));
-            if let Some(size) = agreement.path_mtu {
-                flow.sizes.keep(|other| other as usize == size.bytes());
-            }
-            self.table.requests = self.table.requests.saturating_sub(kept);
-            if let Some(place_of) = places.get_mut(side) {
-                *place_of = place;
-            }
-        }
-        self.table.pair(places[0], places[1]);
-    }
-
     /// Flows being followed now.
     pub fn flows(&self) -> usize {
         self.table.len()
@@ -275,6 +246,7 @@ impl Linter {
                 flows.push(FlowReport::of(flow, peer));
             }
         }
+        self.standstill.finish(&mut self.reasons);
         self.totals.flows_forgotten = self.table.forgotten;
         self.totals.streams_forgotten = self.streams.forgotten().max(self.iwarp.forgotten);
         self.totals.cm_messages = self.connections.messages;

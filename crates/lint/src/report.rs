@@ -108,11 +108,11 @@ impl Stats {
         }
     }
 
-    /// What was counted as a repetition was none.
-    pub(crate) fn not_repeated(&mut self, cause: Cause) {
-        for counts in [&mut self.repeated, &mut self.returns] {
+    /// What was counted as a return, with so many packets sent again, was none.
+    pub(crate) fn not_repeated(&mut self, cause: Cause, packets: u64) {
+        for (counts, less) in [(&mut self.repeated, packets), (&mut self.returns, 1)] {
             if let Some(count) = counts.get_mut(cause as usize) {
-                *count = count.saturating_sub(1);
+                *count = count.saturating_sub(less);
             }
         }
     }

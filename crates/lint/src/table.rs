@@ -3,10 +3,11 @@
 //! Limits: [`MOST_FLOWS`] flows and [`MOST_REQUESTS`] requests in all of their windows. Beyond them, flows make room that were
 //! not heard since the hand last came by (second chance), so that finding one costs the same however many there are.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use rdmalab_wire::{Address, TransportKind};
 
+use crate::checks::cm::Alternate;
 use crate::finding::Reason;
 use crate::flow::Flow;
 use crate::packet::{FlowKey, Seen};
@@ -22,11 +23,19 @@ const SEARCHES: u32 = 16;
 /// An answer further than this from all requests belongs to none of them.
 const NEAR: i32 = 4_096;
 
+/// Paths that were refused and are remembered.
+const MOST_REFUSED: usize = 1_024;
+
 /// All flows.
 pub(crate) struct Table {
     slots: Vec<Option<Flow>>,
     free: Vec<u32>,
     index: HashMap<FlowKey, u32>,
+    /// The same flows as they are named over the alternate path that their connection may migrate to.
+    migrated: HashMap<FlowKey, u32>,
+    /// Flows over paths that were refused, with the frames that tell; in the order in which that was.
+    refused: HashMap<FlowKey, [u64; 2]>,
+    refused_in_order: VecDeque<FlowKey>,
     /// Flows of one host to another that have no peer.
     alone: HashMap<(Address, Address), Vec<u32>>,
     hand: usize,
@@ -42,6 +51,9 @@ impl Table {
             slots: Vec::new(),
             free: Vec::new(),
             index: HashMap::new(),
+            migrated: HashMap::new(),
+            refused: HashMap::new(),
+            refused_in_order: VecDeque::new(),
             alone: HashMap::new(),
             hand: 0,
             requests: 0,
@@ -52,7 +64,46 @@ impl Table {
 
     /// The flow of a key, if it is known.
     pub fn find(&self, key: &FlowKey) -> Option<u32> {
-        self.index.get(key).copied()
+        self.index.get(key).or_else(|| self.migrated.get(key)).copied()
+    }
+
+    /// An alternate path was offered. Over one that was taken the same flows go on.
+    pub fn alternate(&mut self, alternate: &Alternate) {
+        for (primary, offered) in alternate.primary.flows().into_iter().zip(alternate.offered.flows()) {
+            if primary == offered {
+                continue;
+            }
+            if !alternate.is_taken {
+                if self.refused.insert(offered, alternate.frames).is_none() {
+                    self.refused_in_order.push_back(offered);
+                }
+                if self.refused_in_order.len() > MOST_REFUSED
+                    && let Some(old) = self.refused_in_order.pop_front()
+                {
+                    self.refused.remove(&old);
+                }
+                continue;
+            }
+            self.refused.remove(&offered);
+            let Some(place) = self.find(&primary) else { continue };
+            self.stay(place);
+            let Some(flow) = self.get_mut(place) else { continue };
+            flow.alternate = Some(offered);
+            self.migrated.insert(offered, place);
+        }
+    }
+
+    /// There is no alternate path for a flow any more.
+    pub fn stay(&mut self, place: u32) {
+        let alternate = self.get_mut(place).and_then(|flow| flow.alternate.take());
+        if let Some(alternate) = alternate.filter(|key| self.migrated.get(key) == Some(&place)) {
+            self.migrated.remove(&alternate);
+        }
+    }
+
+    /// The frames that say that this flow goes over a path that was refused.
+    pub fn is_refused(&self, key: &FlowKey) -> Option<[u64; 2]> {
+        self.refused.get(key).copied()
     }
 
     pub fn get_mut(&mut self, place: u32) -> Option<&mut Flow> {
@@ -113,6 +164,7 @@ impl Table {
     }
 
     fn remove(&mut self, place: u32) -> Option<Flow> {
+        self.stay(place);
         let flow = self.slots.get_mut(place as usize)?.take()?;
         self.free.push(place);
         self.index.remove(&flow.key);

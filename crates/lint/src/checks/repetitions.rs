@@ -1,10 +1,10 @@
-//! What a requester sends again: why, from where on, whether it is the same, and how often.
+//! What a requester sends again: whether it is that, and the same. Why, from where on and how often is in `returns`.
 
-use rdmalab_wire::{Psn, rnr_timer_nanoseconds};
+mod returns;
 
 use crate::finding::Reason;
 use crate::flow::window::Entry;
-use crate::flow::{Flow, Out, Told};
+use crate::flow::{Flow, Out};
 use crate::observer::{Cause, Role};
 use crate::packet::{OperationKind, Seen};
 use crate::rules::RuleId;
@@ -14,13 +14,6 @@ use crate::rules::RuleId;
 const AT_ONCE: i64 = 20_000;
 /// What fills a gap within so many nanoseconds without a cause came late.
 const SOON: i64 = 500_000;
-/// A requester that misses a response notices at the next one, and asks again within so many nanoseconds. Longer, and it was
-/// the timer: nothing else tells, where the response was lost behind the place of capture.
-const NOTICED: i64 = 1_000_000;
-/// Behind the point to go back to, by at most so many PSNs, the first packets of a repetition may have been lost.
-const LOST_REPETITIONS: i32 = 64;
-/// An RNR retry count that means: without end.
-const RNR_WITHOUT_END: u8 = 7;
 /// IP identifications below this are those of the pieces of one send, which the kernel cut up, and come again and again.
 const IDENTIFIES: u16 = 64;
 
@@ -79,10 +72,12 @@ impl Flow {
                 return Role::Late;
             }
             requests.cause = Some(cause);
+            self.may_recur(seen, cause, out);
             self.went_back(seen, cause, out);
             cause
         };
         self.stats.repeated(cause);
+        self.has_recurred();
         match (exact, known) {
             (Some(entry), _) => self.repeats(seen, kind, &entry, out),
             (None, Some(entry)) => self.repeats_part(seen, kind, &entry, out),
@@ -123,173 +118,6 @@ impl Flow {
         }
     }
 
-    /// Why the requester goes back to this PSN.
-    fn cause(&self, psn: Psn, time: i64, known: Option<&Entry>) -> Cause {
-        let Some(requests) = &self.requests else { return Cause::Unknown };
-        let told = |told: &Option<Told>| told.filter(|told| !told.is_done).map(|told| told.psn);
-        let answers = &self.answers;
-        let (rnr, nak, implied) = (told(&answers.rnr), told(&answers.nak), told(&answers.implied));
-        if rnr == Some(psn) {
-            // A NAK that came before, as a request was late, may have been heard when the RNR NAK was still under way.
-            let was_asked = answers.nak.zip(answers.rnr).is_some_and(|(nak, rnr)| {
-                nak.psn == psn && !nak.is_done && nak.frame < rnr.frame && !Flow::has_waited(&rnr, time)
-            });
-            return if was_asked { Cause::Nak } else { Cause::Rnr };
-        }
-        if nak == Some(psn) {
-            return Cause::Nak;
-        }
-        if implied == Some(psn) {
-            return Cause::ImpliedNak;
-        }
-        let within_answer = known.is_some_and(|entry| {
-            entry.kind.is_answered()
-                && psn.distance(entry.psn) <= entry.answered.cast_signed()
-                && entry.end().distance(requests.completed) >= 0
-        });
-        let may_have_missed = known.is_some_and(|entry| entry.kind.is_answered())
-            && answers.high.is_some_and(|high| high.0.distance(psn) > 0);
-        if may_have_missed && time.saturating_sub(answers.last_time) < NOTICED {
-            return Cause::ImpliedNak;
-        }
-        if requests.may_be_oldest(psn) || within_answer {
-            return Cause::Timeout;
-        }
-        // The first packets of the repetition may have been lost in front of the place of capture.
-        if self.reasons.has(Reason::LostAhead) {
-            let behind = |point: Option<Psn>| {
-                point.is_some_and(|point| (1..=LOST_REPETITIONS).contains(&psn.distance(point)))
-            };
-            return match () {
-                () if behind(rnr.filter(|_| answers.rnr.is_some_and(|rnr| Flow::has_waited(&rnr, time)))) => {
-                    Cause::Rnr
-                }
-                () if behind(nak) => Cause::Nak,
-                () if behind(implied) => Cause::ImpliedNak,
-                () if behind(Some(requests.completed)) => Cause::Timeout,
-                () => Cause::Unknown,
-            };
-        }
-        Cause::Unknown
-    }
-
-    /// The requester goes back.
-    fn went_back(&mut self, seen: &Seen<'_>, cause: Cause, out: &mut Out<'_>) {
-        let psn = seen.bth.psn;
-        self.stats.went_back(cause);
-        self.excuse_restart(psn);
-        if !seen.has_time {
-            self.doubt(Reason::NoTimes);
-        }
-        let told = match cause {
-            Cause::Rnr => &mut self.answers.rnr,
-            Cause::Nak => &mut self.answers.nak,
-            Cause::ImpliedNak => &mut self.answers.implied,
-            Cause::Timeout | Cause::Unknown => &mut None,
-        };
-        if let Some(told) =
-            told.as_mut().filter(|told| (0..=LOST_REPETITIONS).contains(&psn.distance(told.psn)))
-        {
-            told.is_done = true;
-            let (at, since, frame, wait) = (told.psn, told.time, told.frame, told.wait);
-            if cause == Cause::Nak && seen.has_time {
-                self.stats.nak_reaction.add_between(since, seen.time);
-            }
-            let waited = seen.time.saturating_sub(since);
-            let has_waited = Flow::has_waited(told, seen.time);
-            if cause == Cause::Rnr && seen.has_time {
-                // The NAK that follows for what was under way behind is answered by this, too.
-                if let Some(nak) = self.answers.nak.as_mut().filter(|nak| nak.psn == at) {
-                    nak.is_done = true;
-                }
-                if !has_waited {
-                    out.find(RuleId::RnrWait, &[seen.frame, frame], || {
-                        format!(
-                            "psn {psn} comes again {:.3} ms after the RNR NAK, which says {:.3} ms",
-                            waited as f64 / 1e6,
-                            wait as f64 / 1e6
-                        )
-                    });
-                }
-            }
-        }
-        if cause == Cause::Rnr {
-            self.rnr_limit(seen, out);
-        }
-        let (peer, limit) = (self.peer, self.agreed.and_then(|agreed| agreed.retry_count).unwrap_or(7));
-        let Some(requests) = &mut self.requests else { return };
-        requests.run = requests.run.wrapping_add(1);
-        match cause {
-            Cause::Timeout if requests.timeouts.0 == psn => requests.timeouts.1 += 1,
-            Cause::Timeout => requests.timeouts = (psn, 1),
-            Cause::Unknown if peer.is_none() => self.reasons.add(Reason::AnswersUnknown),
-            Cause::Unknown if self.reasons.has(Reason::LostAhead) || self.reasons.has(Reason::Reordered) => {}
-            Cause::Unknown => requests.suspect = Some((psn, seen.frame)),
-            _ => {}
-        }
-        let (_, times) = requests.timeouts;
-        if cause == Cause::Timeout && times > u32::from(limit) && !requests.limit_told && peer.is_some() {
-            requests.limit_told = true;
-            out.find(RuleId::RetryLimit, &[seen.frame], || {
-                format!("psn {psn} is sent again for the {times}th time without an answer; at most {limit} are right")
-            });
-        }
-    }
-
-    /// How often the receiver may be not ready for one packet.
-    fn rnr_limit(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
-        let psn = seen.bth.psn;
-        let (agreed, Some(requests)) = (self.agreed, &mut self.requests) else { return };
-        let (last, times) = requests.rnr_returns;
-        let times = if last == psn { times.saturating_add(1) } else { 1 };
-        requests.rnr_returns = (psn, times);
-        let Some(agreed) = agreed else { return };
-        let limit = agreed.rnr_retry_count;
-        if limit < RNR_WITHOUT_END && times == u32::from(limit) + 1 {
-            out.find(RuleId::RnrRetry, &[seen.frame, agreed.frames[0], agreed.frames[1]], || {
-                format!(
-                    "psn {psn} is sent again for the {times}th time behind an RNR NAK, agreed were {limit}"
-                )
-            });
-        }
-    }
-
-    /// A repetition that began at no point to go back to is answered: it did not lack what it seemed to.
-    pub(super) fn settle_restart(&mut self, psn: Psn, out: &mut Out<'_>) {
-        let Some(requests) = &mut self.requests else { return };
-        let Some((point, frame, oldest)) = requests.restart.filter(|restart| psn.distance(restart.0) >= 0)
-        else {
-            return;
-        };
-        requests.restart = None;
-        out.find(RuleId::RestartPoint, &[frame], || {
-            format!("goes back to psn {point}; the oldest unacknowledged one is {oldest}, and no NAK names {point}")
-        });
-    }
-
-    /// What a repetition seemed to lack, it lacked: it was lost in front of the place of capture.
-    pub(super) fn excuse_restart(&mut self, psn: Psn) {
-        let Some(requests) = &mut self.requests else { return };
-        if requests.restart.is_some_and(|restart| psn.distance(restart.0) < 0) {
-            requests.restart = None;
-            self.reasons.add(Reason::LostAhead);
-        }
-    }
-
-    /// Whether what went back without a cause goes on from there, or was one packet twice.
-    pub(super) fn settle_suspect(&mut self, psn: Psn) {
-        let Some(requests) = &mut self.requests else { return };
-        let Some((point, frame)) = requests.suspect.take() else { return };
-        if psn == requests.cursor && psn != requests.next {
-            // Its first packets may have been lost in front of the place of capture: what the responder says tells.
-            requests.restart = Some((point, frame, requests.completed));
-        } else {
-            self.stats.duplicates += 1;
-            self.stats.not_repeated(Cause::Unknown);
-            self.doubt(Reason::Duplicated);
-        }
-    }
-
     fn repeats(&mut self, seen: &Seen<'_>, kind: OperationKind, entry: &Entry, out: &mut Out<'_>) {
         let again = Entry::of(seen, kind, entry.span, entry.span_is_known);
         if !again.has_header_of(entry) {
@@ -298,7 +126,7 @@ impl Flow {
                 held.is_unclear = true;
             }
             let (name, was) = (seen.row.name, entry.row.name);
-            out.find(RuleId::RepeatHeader, &[seen.frame, entry.first_frame], || {
+            self.find_of_repetition(RuleId::RepeatHeader, &[seen.frame, entry.first_frame], out, || {
                 if name == was {
                     format!("{name} psn {} comes again with another length, address or key", entry.psn)
                 } else {
@@ -308,7 +136,7 @@ impl Flow {
         } else if let (Some(now), Some(then)) = (again.payload_sum, entry.payload_sum)
             && now != then
         {
-            out.find(RuleId::RepeatPayload, &[seen.frame, entry.first_frame], || {
+            self.find_of_repetition(RuleId::RepeatPayload, &[seen.frame, entry.first_frame], out, || {
                 format!("{} psn {} comes again with another payload", seen.row.name, entry.psn)
             });
         }
@@ -332,22 +160,11 @@ impl Flow {
         if let Some(held) = held {
             held.is_unclear = true;
         }
-        out.find(RuleId::ReadRetry, &[seen.frame, entry.first_frame], || {
+        self.find_of_repetition(RuleId::ReadRetry, &[seen.frame, entry.first_frame], out, || {
             format!(
                 "{} psn {} is packet {offset} of the READ psn {}, but does not ask for its rest",
                 seen.row.name, seen.bth.psn, entry.psn
             )
         });
-    }
-
-    /// Whether a requester has waited as long as it was told. Places of capture have clocks of their own making: one in a
-    /// hundred is granted.
-    fn has_waited(told: &Told, time: i64) -> bool {
-        time.saturating_sub(told.time) >= (told.wait - told.wait / 100).cast_signed()
-    }
-
-    /// Nanoseconds that an RNR NAK's timer code asks to wait.
-    pub(super) fn rnr_wait(timer: u8) -> u64 {
-        rnr_timer_nanoseconds(timer)
     }
 }

@@ -30,7 +30,11 @@ impl Flow {
             let distance = psn.distance(requests.next);
             !(-FURTHEST..=FURTHEST).contains(&distance)
         };
-        if self.requests.as_ref().is_some_and(far) {
+        let recurs = |requests: &Requests| {
+            psn.distance(requests.next) < 0 && !seen.is_reliable() && self.begins_behind_silence(seen)
+        };
+        let another = self.requests.as_ref().is_some_and(|requests| far(requests) || recurs(requests));
+        if another {
             self.finish(out);
             self.begin_again();
             self.stats.conversations += 1;
@@ -46,6 +50,7 @@ impl Flow {
         let distance = psn.distance(requests.next);
         self.settle_suspect(psn);
         let role = if distance >= 0 {
+            self.goes_on(psn, out);
             self.settle_ghost(psn, out);
             self.new_request(seen, kind, distance, out);
             Role::Request
@@ -232,6 +237,7 @@ impl Flow {
                 )
             });
         }
+        self.never_told();
         self.unanswered(out);
         self.walk_to(next, 0, out);
     }

@@ -13,6 +13,10 @@ impl Flow {
     pub(crate) fn answer(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
         self.stats.saw_response(seen.frame, seen.time);
         let psn = seen.bth.psn;
+        if self.is_counted_anew(seen, out) {
+            self.doubt(Reason::BegunBefore);
+            return;
+        }
         let Some(requests) = &self.requests else {
             self.doubt(Reason::RequestsUnknown);
             return;

@@ -31,7 +31,7 @@ impl Flow {
             && before != now
         {
             let first = entry.first_frame;
-            out.find(RuleId::AtomicReplay, &[seen.frame, first], || {
+            self.find_of_repetition(RuleId::AtomicReplay, &[seen.frame, first], out, || {
                 format!("psn {psn} was answered with {before:#x}, and is now with {now:#x}")
             });
         }
@@ -62,6 +62,7 @@ impl Flow {
                 self.doubt(Reason::LostAhead);
             }
             self.place_in_answer(seen, at, offset, last_read, out);
+            self.same_as_before(seen, entry.first_frame, out);
         }
         self.outstanding(seen, at, out);
         if let Some(entry) = self.window.get_mut(at) {
@@ -135,6 +136,19 @@ impl Flow {
                     )
                 });
             }
+        }
+    }
+
+    /// A READ is carried out anew when it comes again. What it brings differs only if somebody has written there.
+    fn same_as_before(&mut self, seen: &Seen<'_>, asked: u64, out: &mut Out<'_>) {
+        if seen.is_cut {
+            return;
+        }
+        let psn = seen.bth.psn;
+        if let Some(frame) = self.replies.take(psn, asked, seen.frame, seen.payload) {
+            self.find_of_repetition(RuleId::ReadReplay, &[seen.frame, frame], out, || {
+                format!("{} psn {psn} brings other bytes than before", seen.row.name)
+            });
         }
     }
 

@@ -241,3 +241,42 @@ packet = [
     { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 501 }, aeth = { msn = 2 } },
 ]
 "#;
+
+/// A connection that is offered another path, takes it, and goes on over it.
+pub const MIGRATED: &str = r#"
+host.a = { ip = "10.0.0.1" }
+host.b = { ip = "10.0.0.2" }
+host.a-too = { ip = "10.0.1.1" }
+host.b-too = { ip = "10.0.1.2" }
+flow.cm = { from = "a", to = "b", transport = "UD", from_qpn = 1, to_qpn = 1, queue_key = 0x80010000 }
+flow.f = { from = "a", to = "b", from_qpn = 0x91, to_qpn = 0x92 }
+flow.g = { from = "a-too", to = "b-too", from_qpn = 0x91, to_qpn = 0x92 }
+packet = [
+    { flow = "cm", opcode = "UD_SEND_ONLY", mad = { message = "REQ", local_communication_id = 0x1111, local_qpn = 0x91, max_cm_retries = 15, rnr_retry_count = 7, retry_count = 7, partition_key = 0xffff, path_mtu_code = 3 } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", reply = true, mad = { message = "REP", local_communication_id = 0x2222, remote_communication_id = 0x1111, local_qpn = 0x92 } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", mad = { message = "RTU", local_communication_id = 0x1111, remote_communication_id = 0x2222 } },
+    { flow = "f", opcode = "RC_SEND_ONLY", bth = { psn = 0 }, payload = { length = 8 } },
+    { flow = "f", opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 0 }, aeth = { msn = 1 } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", mad = { message = "LAP", local_communication_id = 0x1111, remote_communication_id = 0x2222, remote_qpn = 0x92, local_gid = "::ffff:10.0.1.1", remote_gid = "::ffff:10.0.1.2" } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", reply = true, mad = { message = "APR", local_communication_id = 0x2222, remote_communication_id = 0x1111 } },
+    { flow = "g", opcode = "RC_SEND_ONLY", bth = { psn = 1 }, payload = { length = 8 } },
+    { flow = "g", opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 1 }, aeth = { msn = 2 } },
+]
+"#;
+
+/// Two conversations of the same queue pairs that begin with the same PSN; what the second one sends is different.
+pub const AGAIN_FROM_THE_FIRST: &str = r#"
+packet = [
+    { opcode = "RC_SEND_ONLY", bth = { psn = 100 }, payload = { length = 8 } },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 101 }, payload = { length = 8 } },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 102 }, payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 102 }, aeth = { msn = 3 } },
+    { opcode = "RC_WRITE_ONLY", bth = { psn = 100 }, reth = { length = 16 }, payload = { length = 16 }, time = 2_000_000_000 },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 101 }, payload = { length = 8, count = 77 } },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 102 }, payload = { length = 8, count = 78 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 101 }, aeth = { msn = 2 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 102 }, aeth = { msn = 3 } },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 103 }, payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 103 }, aeth = { msn = 4 } },
+]
+"#;

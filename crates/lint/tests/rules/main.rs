@@ -6,6 +6,7 @@ mod frames;
 mod stream;
 mod stream_cases;
 mod talk;
+mod unknown;
 
 use std::collections::BTreeSet;
 
@@ -20,6 +21,10 @@ fn changed(case: &Case) -> Vec<Said> {
         Change::Alter(change) => change(&mut talk[case.packet]),
         Change::Miss => {
             talk.remove(case.packet);
+        }
+        Change::Move(to) => {
+            let said = talk.remove(case.packet);
+            talk.insert(to, said);
         }
         Change::Again(later, change) => {
             let mut again = talk[case.packet].clone();
@@ -72,33 +77,18 @@ fn every_rule_accepts_a_clean_conversation_and_rejects_a_changed_one() {
     changed[1][5] = 2;
     let reports = (frames::judge(&clean), frames::judge(&changed));
     wrong.extend(compare(RuleId::PauseForm, &[], "a PFC frame to another address", &reports.0, &reports.1));
+    let (clean, changed) = (frames::paused(0), frames::paused(0xffff));
+    let reports = (frames::judge(&clean), frames::judge(&changed));
+    wrong.extend(compare(RuleId::PauseHeeded, &[], "the PFC frame stops a priority", &reports.0, &reports.1));
     for rule in RULES {
         let count = cases.iter().filter(|case| case.rule == rule.id).count()
             + streams.iter().filter(|case| case.rule == rule.id).count()
-            + usize::from(rule.id == RuleId::PauseForm);
+            + usize::from(matches!(rule.id, RuleId::PauseForm | RuleId::PauseHeeded));
         if count != 1 {
             wrong.push(format!("{} has {count} cases", rule.name));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-/// A queue pair's number recurs, without connection management, its PSNs a little further on: that is no loss.
-#[test]
-fn another_conversation_of_the_same_queue_pairs_is_told_by_its_messages_counted_anew() {
-    let mut conversation = talk(conversations::RECURRING);
-    let report = judge(&conversation);
-    assert_eq!(report.count_of(RuleId::AckUnseen), 0, "{report}");
-    assert_eq!(report.count(Severity::Suspicious) + report.count(Severity::Violation), 0, "{report}");
-    assert_eq!(report.flows[0].stats.conversations, 1, "{report}");
-    assert_eq!(report.flows[0].stats.operation_count(), 4, "{report}");
-    // One that goes on counting is the same, and its requests are missing.
-    for (at, msn) in [(5, 400), (6, 401)] {
-        conversation[at].packet.headers.aeth.as_mut().unwrap().msn = rdmalab_craft::wire::Msn::new(msn);
-    }
-    let report = judge(&conversation);
-    assert_eq!(report.count_of(RuleId::AckUnseen), 1, "{report}");
-    assert_eq!(report.flows[0].stats.conversations, 0, "{report}");
 }
 
 #[test]

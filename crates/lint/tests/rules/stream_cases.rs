@@ -1,9 +1,11 @@
 //! One thing of a conversation over iWARP changed, and the rules that it breaks.
 
-use rdmalab_craft::wire::iwarp::Opcode;
+mod further;
+
 use rdmalab_lint::RuleId;
 
 use super::stream::*;
+pub use further::further;
 
 /// A conversation that no rule finds fault with, and what to change in one thing of it.
 pub struct StreamCase {
@@ -185,6 +187,16 @@ pub fn stream_cases() -> Vec<StreamCase> {
             Alter(|step| step.bytes()[MSN] = 2),
         ),
         case(
+            TerminateBits,
+            terminated,
+            "its control field is the wrong way round",
+            3,
+            Alter(|step| {
+                step.bytes()[BODY] = step.bytes()[BODY].rotate_left(4);
+                step.bytes()[BODY + 2] = step.bytes()[BODY + 2].reverse_bits();
+            }),
+        ),
+        case(
             TerminateError,
             terminated,
             "there is no such error",
@@ -208,94 +220,4 @@ fn find_marker(bytes: &[u8]) -> usize {
     let at = bytes[body..].iter().position(|byte| !is_payload(byte)).unwrap() + body;
     assert!(bytes[at..at + 2] == [0, 0] && bytes[at + 2..at + 4] != [0, 0], "{at}");
     at
-}
-
-/// What else is wrong in a conversation, and by which rule: further ways to break one.
-pub fn further() -> Vec<StreamCase> {
-    use RuleId::*;
-    vec![
-        case(MpaFirst, ordinary, "the initiator sends before the reply", 2, Move(1)),
-        case(MpaFlags, ordinary, "a reserved flag in the reply", 1, Alter(|step| step.bytes()[FLAGS] |= 1)),
-        case(
-            MpaReady,
-            peer_to_peer,
-            "a READ in the place of the WRITE",
-            2,
-            Alter(|step| *step = read(rdmalab_craft::Way::Forth, 1, 0, 0)),
-        ),
-        StreamCase {
-            // The number of the SEND that it was is missing.
-            others: &[DdpMsn],
-            ..case(MpaReady, ordinary, "an FPDU without a ULPDU", 2, Alter(|step| step.bytes().clear()))
-        },
-        case(
-            MpaRtr,
-            peer_to_peer,
-            "the reply is not peer-to-peer",
-            1,
-            Alter(|step| step.bytes()[IRD - 1] &= !0x80),
-        ),
-        case(RdmapOpcode, ordinary, "a SEND in queue 1", 2, Alter(|step| step.bytes()[9] = 1)),
-        case(
-            DdpMsn,
-            ordinary,
-            "the rest of a SEND has another number",
-            4,
-            Alter(|step| step.bytes()[MSN] = 2),
-        ),
-        case(
-            DdpOffset,
-            ordinary,
-            "the rest of a WRITE is elsewhere",
-            6,
-            Alter(|step| step.bytes()[TAGGED_OFFSET] ^= 8),
-        ),
-        case(
-            DdpOffset,
-            ordinary,
-            "a SEND begins within itself",
-            2,
-            Alter(|step| step.bytes()[MESSAGE_OFFSET] = 4),
-        ),
-        case(
-            DdpLast,
-            ordinary,
-            "a READ request that is not the last",
-            7,
-            Alter(|step| step.bytes()[DDP] &= !LAST),
-        ),
-        case(RdmapAnswer, ordinary, "an answer ends too soon", 9, Alter(|step| step.bytes()[DDP] |= LAST)),
-        case(RdmapAnswer, ordinary, "an answer does not end", 11, Alter(|step| step.bytes()[DDP] &= !LAST)),
-        case(
-            RdmapAnswer,
-            ordinary,
-            "an atomic is answered under another identifier",
-            13,
-            Alter(|step| step.bytes()[BODY + 3] = 78),
-        ),
-        case(RdmapAnswer, ordinary, "the second READ is answered first", 11, Move(9)),
-        case(RdmapUnasked, ordinary, "the atomic's answer comes first", 13, Move(12)),
-        case(RdmapTerminate, terminated, "the Terminate message comes once more", 3, Again(0)),
-        case(
-            TerminateHeader,
-            terminated,
-            "it is about another segment",
-            3,
-            Alter(|step| step.bytes()[BODY + 6 + MSN] = 9),
-        ),
-        case(
-            DdpReserved,
-            ordinary,
-            "a tag to invalidate in an ordinary SEND",
-            2,
-            Alter(|step| step.bytes()[3] = 1),
-        ),
-        case(
-            RdmapOpcode,
-            ordinary,
-            "a WRITE that is not tagged",
-            2,
-            Alter(|step| step.bytes()[RDMAP] = 0x40 | Opcode::WRITE.value()),
-        ),
-    ]
 }

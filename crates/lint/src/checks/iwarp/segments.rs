@@ -5,6 +5,7 @@ use rdmalab_trace::Fpdu;
 use rdmalab_wire::iwarp::{Header, Opcode, Place, RawBody, RawSegment};
 
 use super::Heard;
+use super::terminate::turned;
 use crate::finding::Reason;
 use crate::iwarp::side::{Message, Sent};
 use crate::iwarp::{At, Stream};
@@ -39,7 +40,7 @@ impl Stream {
     ) -> (usize, UnitRole) {
         let segment = fpdu.segment();
         let Some(header) = segment.header else { return (side, UnitRole::Broken) };
-        self.reserved(side, &header, &segment, at);
+        self.reserved(side, &header, fpdu, at);
         self.use_of_tags(side, &header, &segment, at);
         let [ours, theirs] = self.both_mut(side);
         let rdmap = matches!(header.opcode, Opcode::READ_REQUEST | Opcode::ATOMIC_REQUEST)
@@ -51,7 +52,7 @@ impl Stream {
         if header.opcode == Opcode::TERMINATE {
             // What was under way ends with it.
             ours.message = None;
-            self.terminate(side, &header, &segment, heard, at);
+            self.terminate(side, &header, fpdu, heard, at);
             return (side, UnitRole::Terminate);
         }
         if header.opcode == Opcode::READ_RESPONSE {
@@ -75,14 +76,17 @@ impl Stream {
         (side, if is_ready { UnitRole::Ready } else { UnitRole::Request })
     }
 
-    fn reserved(&mut self, side: usize, header: &Header, segment: &RawSegment<'_>, at: &mut At<'_>) {
+    fn reserved(&mut self, side: usize, header: &Header, fpdu: &Fpdu, at: &mut At<'_>) {
         let invalidates = header.opcode.row().is_some_and(|row| row.invalidates);
         let upper = match header.place {
             Place::Untagged { upper, .. } if !invalidates => upper,
             _ => 0,
         };
-        let body = match segment.body {
-            Some(RawBody::Terminate(terminate)) => u32::from(terminate.reserved),
+        let body = match fpdu.segment().body {
+            Some(RawBody::Terminate(terminate)) => {
+                let is_turned = turned(fpdu.ulpdu.get(header.length()..).unwrap_or_default()).is_some();
+                if is_turned { 0 } else { terminate.reserved.into() }
+            }
             Some(RawBody::AtomicRequest(request)) => request.reserved,
             _ => 0,
         };

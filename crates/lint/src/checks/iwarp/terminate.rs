@@ -1,6 +1,7 @@
 //! Terminate messages: one for each side, the last thing it says, and about a segment that the other side sent.
 
-use rdmalab_wire::iwarp::{Header, Place, RawBody, RawSegment, Terminate};
+use rdmalab_trace::Fpdu;
+use rdmalab_wire::iwarp::{Header, Place, RawBody, Terminate, TerminateError};
 
 use super::Heard;
 use super::answers::hears_only_what_is_known;
@@ -29,7 +30,7 @@ impl Stream {
         &mut self,
         side: usize,
         header: &Header,
-        segment: &RawSegment<'_>,
+        fpdu: &Fpdu,
         heard: Heard,
         at: &mut At<'_>,
     ) {
@@ -43,13 +44,26 @@ impl Stream {
                 format!("the Terminate message has the number {msn}, should be 1")
             });
         }
-        let Some(RawBody::Terminate(terminate)) = segment.body else { return };
+        // What stands the wrong way round is one fault; the rest is judged as it was meant.
+        let turned = turned(fpdu.ulpdu.get(header.length()..).unwrap_or_default());
+        let meant = turned.as_deref().and_then(|body| Terminate::parse(body).ok());
+        let segment = fpdu.segment();
+        let terminate = match (&meant, &segment.body) {
+            (Some(meant), _) => {
+                at.find(RuleId::TerminateBits, ours.number, &[at.frame], || {
+                    format!("halves and bits are the wrong way round: it means {}", meant.error)
+                });
+                meant
+            }
+            (None, Some(RawBody::Terminate(terminate))) => terminate,
+            _ => return,
+        };
         if terminate.error.name().is_none() {
             at.find(RuleId::TerminateError, ours.number, &[at.frame], || {
                 format!("there is no error {}", terminate.error)
             });
         }
-        self.blames(side, &terminate, heard, at);
+        self.blames(side, terminate, heard, at);
     }
 
     /// Whether the segment that it names is one of the other side's.
@@ -93,4 +107,21 @@ impl Stream {
             });
         }
     }
+}
+
+/// The body of a Terminate message as it was meant, whose first byte has its halves the other way round and whose third its bits, as
+/// Linux' siw sends it. Where no bit tells, it is so if the error is one by that alone.
+pub(super) fn turned(body: &[u8]) -> Option<Vec<u8>> {
+    let [kind, code, bits, ..] = *body else { return None };
+    let is_error =
+        |kind: u8| TerminateError { layer: kind >> 4, error_type: kind & 0x0f, code }.name().is_some();
+    let tells = bits & 0x07 != 0 || !is_error(kind);
+    if bits & 0xe0 != 0 || !tells || !is_error(kind.rotate_left(4)) {
+        return None;
+    }
+    let mut turned = body.to_vec();
+    if let [kind, _, bits, ..] = &mut turned[..] {
+        (*kind, *bits) = (kind.rotate_left(4), bits.reverse_bits());
+    }
+    Some(turned)
 }

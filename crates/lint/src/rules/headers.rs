@@ -1,0 +1,33 @@
+//! Fields of the base header and of acknowledgements.
+
+rules! { Headers
+HeaderVersion "header-version" Violation
+    "The version of the transport headers is 0.",
+    "InfiniBand: base transport header, transport header version",
+    "the base header",
+    "There is only one version. A receiver drops packets of another without a word.";
+ReservedBits "reserved-bits" Violation
+    "Reserved bits of the base header are sent as zero.",
+    "InfiniBand: base transport header",
+    "the base header",
+    "Receivers ignore reserved bits, so that a later specification can give them a meaning; that only works if senders leave \
+     them zero now.";
+PartitionKey "partition-key" Violation
+    "All packets to a queue pair are of one partition, and of a valid one.",
+    "InfiniBand: partition keys",
+    "two packets to one queue pair from the same host",
+    "A queue pair belongs to one partition while it is connected. A packet with another partition key, or with an invalid one \
+     (its low 15 bits zero), is dropped in silence.";
+Syndrome "reserved-syndrome" Violation
+    "The syndrome of an acknowledgement has a meaning.",
+    "InfiniBand: acknowledge extended header, syndrome",
+    "the acknowledgement",
+    "The syndrome says: acknowledged, not ready, or refused and why. A reserved value says nothing; requesters differ in what they \
+     make of it, and some break the connection.";
+SolicitedEvent "solicited-event" Violation
+    "Only the last packet of a SEND, or of a WRITE with immediate data, asks for a solicited event.",
+    "InfiniBand: base transport header, solicited event",
+    "the base header",
+    "The bit wakes a receiver that waits for solicited completions only. A packet that completes no receive has nobody to wake, so it \
+     is zero there; the specification says so of FLUSH and of all but the last packet.";
+}

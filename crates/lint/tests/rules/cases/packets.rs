@@ -1,0 +1,159 @@
+//! A packet alone, and the order of packets in messages.
+
+use rdmalab_craft::Checksum;
+use rdmalab_craft::wire::{self, PKey};
+use rdmalab_lint::RuleId::*;
+
+use super::Change::Alter;
+use super::{CALL, Case, aeth, case, cut_to, opcode};
+use crate::conversations::{IPV6, NATIVE, ORDINARY, SENDS};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case(
+            Icrc,
+            &[],
+            ORDINARY,
+            "a wrong ICRC",
+            CALL + 5,
+            Alter(|said| {
+                said.packet.exceptions.icrc = Checksum::Wrong;
+            }),
+        ),
+        case(
+            Vcrc,
+            &[],
+            NATIVE,
+            "a wrong VCRC",
+            1,
+            Alter(|said| said.packet.exceptions.vcrc = Checksum::Wrong),
+        ),
+        case(
+            IpChecksum,
+            &[],
+            ORDINARY,
+            "a wrong IP checksum",
+            CALL + 5,
+            Alter(|said| {
+                said.packet.exceptions.ipv4.checksum = Some(rdmalab_craft::Given(0x1234));
+            }),
+        ),
+        case(
+            UdpChecksum,
+            &[],
+            IPV6,
+            "a wrong UDP checksum",
+            1,
+            Alter(|said| {
+                said.packet.exceptions.udp.checksum = Some(rdmalab_craft::Given(0x1234));
+            }),
+        ),
+        case(
+            Malformed,
+            &[AckUnseen, MissingRequests],
+            ORDINARY,
+            "an opcode that does not exist",
+            CALL + 4,
+            Alter(|said| opcode(said, 0x1f)),
+        ),
+        case(
+            PadCount,
+            &[AckUnseen, MissingRequests],
+            ORDINARY,
+            "a pad of no bytes behind 101",
+            CALL + 4,
+            Alter(|said| {
+                said.packet.exceptions.pad = Some(Vec::new());
+                said.packet.exceptions.pad_count = Some(0);
+            }),
+        ),
+        case(
+            PadZero,
+            &[],
+            ORDINARY,
+            "a pad of ones",
+            CALL + 4,
+            Alter(|said| {
+                said.packet.exceptions.pad = Some(vec![1, 1, 1]);
+            }),
+        ),
+        case(
+            PathMtu,
+            &[MessageLength],
+            ORDINARY,
+            "a MIDDLE of 1000 bytes",
+            CALL + 1,
+            Alter(|said| cut_to(said, 1000)),
+        ),
+        case(
+            HeaderVersion,
+            &[AckUnseen, MissingRequests],
+            ORDINARY,
+            "version 1",
+            CALL + 4,
+            Alter(|said| said.packet.bth.header_version = 1),
+        ),
+        case(
+            ReservedBits,
+            &[],
+            ORDINARY,
+            "a reserved bit",
+            CALL + 4,
+            Alter(|said| said.packet.bth.reserved_7 = 1),
+        ),
+        case(
+            PartitionKey,
+            &[],
+            ORDINARY,
+            "another partition",
+            CALL + 4,
+            Alter(|said| {
+                said.packet.bth.partition_key = PKey::new(0x8001);
+            }),
+        ),
+        case(
+            Syndrome,
+            &[],
+            SENDS,
+            "a reserved syndrome",
+            4,
+            Alter(|said| {
+                aeth(said, wire::Syndrome::Reserved(0x41), 2);
+            }),
+        ),
+        case(
+            OpcodeOrder,
+            &[],
+            ORDINARY,
+            "a SEND MIDDLE in a WRITE",
+            CALL + 1,
+            Alter(|said| opcode(said, 0x01)),
+        ),
+        case(
+            MessageLength,
+            &[],
+            ORDINARY,
+            "a LAST of 400 bytes in the place of 452",
+            CALL + 2,
+            Alter(|said| cut_to(said, 400)),
+        ),
+        case(
+            MessageTooLong,
+            &[MessageLength],
+            ORDINARY,
+            "a RETH with 2^31 + 1 bytes",
+            CALL,
+            Alter(|said| {
+                said.packet.headers.reth.as_mut().unwrap().length = (1 << 31) + 1;
+            }),
+        ),
+        case(
+            SolicitedEvent,
+            &[],
+            ORDINARY,
+            "a WRITE FIRST asks for a solicited event",
+            CALL,
+            Alter(|said| said.packet.bth.solicited = true),
+        ),
+    ]
+}

@@ -1,0 +1,83 @@
+//! What a capture leaves open is said, not guessed.
+
+use rdmalab_craft::wire::Msn;
+use rdmalab_lint::{Reason, Report, RuleId, Severity};
+
+use super::conversations::{AGAIN_FROM_THE_FIRST, RECURRING};
+use super::frames;
+use super::talk::{judge, talk};
+
+/// A queue pair's number recurs, without connection management, its PSNs a little further on: that is no loss.
+#[test]
+fn another_conversation_of_the_same_queue_pairs_is_told_by_its_messages_counted_anew() {
+    let mut conversation = talk(RECURRING);
+    let report = judge(&conversation);
+    assert_eq!(report.count_of(RuleId::AckUnseen), 0, "{report}");
+    assert_eq!(report.count(Severity::Suspicious) + report.count(Severity::Violation), 0, "{report}");
+    assert_eq!(report.flows[0].stats.conversations, 1, "{report}");
+    assert_eq!(report.flows[0].stats.operation_count(), 4, "{report}");
+    // One that goes on counting is the same, and its requests are missing.
+    for (at, msn) in [(5, 400), (6, 401)] {
+        conversation[at].packet.headers.aeth.as_mut().unwrap().msn = Msn::new(msn);
+    }
+    let report = judge(&conversation);
+    assert_eq!(report.count_of(RuleId::AckUnseen), 1, "{report}");
+    assert_eq!(report.flows[0].stats.conversations, 0, "{report}");
+}
+
+#[track_caller]
+fn finds_nothing(report: &Report) {
+    assert!(report.findings.is_empty(), "{report}");
+    assert!(report.flows[0].reasons.has(Reason::Recurring), "{report}");
+}
+
+/// The same numbers from the beginning again, but not the same packets.
+#[test]
+fn another_conversation_with_the_same_psns_is_no_repetition() {
+    let mut conversation = talk(AGAIN_FROM_THE_FIRST);
+    let report = judge(&conversation);
+    finds_nothing(&report);
+    let stats = &report.flows[0].stats;
+    assert_eq!((stats.conversations, stats.operation_count()), (1, 4), "{report}");
+    assert_eq!(stats.repeated.iter().sum::<u64>(), 0, "{report}");
+    // Without the first acknowledgement nothing tells the two apart: the responder had counted as far before.
+    conversation.remove(7);
+    let report = judge(&conversation);
+    finds_nothing(&report);
+    assert_eq!(report.flows[0].stats.conversations, 0, "{report}");
+    // Neither does a capture that ends.
+    conversation.truncate(7);
+    finds_nothing(&judge(&conversation));
+}
+
+#[test]
+fn what_comes_again_from_the_middle_and_is_counted_on_is_a_repetition() {
+    let mut conversation = talk(AGAIN_FROM_THE_FIRST);
+    conversation.remove(4);
+    conversation[6].packet.headers.aeth.as_mut().unwrap().msn = Msn::new(3);
+    let report = judge(&conversation);
+    assert_eq!(report.count_of(RuleId::RepeatPayload), 2, "{report}");
+    assert_eq!(report.flows[0].stats.conversations, 0, "{report}");
+}
+
+/// A pause for a priority, and frames without a tag; or one that is for nobody whom the capture shows.
+#[test]
+fn whom_a_pause_stops_need_not_be_known() {
+    let mut frames = frames::paused(0xffff);
+    for frame in &mut frames[1..] {
+        frame.drain(12..16);
+    }
+    let report = frames::judge(&frames);
+    assert!(report.findings.is_empty(), "{report}");
+    assert!(report.reasons.has(Reason::PauseUnknown), "{report}");
+    let report = frames::judge(&frames[..1]);
+    assert!(report.reasons.has(Reason::PauseUnknown), "{report}");
+}
+
+#[test]
+fn reliable_datagrams_are_not_judged() {
+    let report = judge(&talk(r#"packet = [{ opcode = "RD_SEND_ONLY", payload = { length = 8 } }]"#));
+    assert!(report.flows[0].reasons.has(Reason::ReliableDatagrams), "{report}");
+    assert_eq!(report.flows[0].stats.operation_count(), 0, "{report}");
+    assert_eq!(report.count(Severity::Violation), 0, "{report}");
+}

@@ -80,7 +80,8 @@ pub(crate) struct Streams {
     heard: BTreeMap<u64, (End, End)>,
     clock: u64,
     streams: usize,
-    pending: usize,
+    /// Requests that wait.
+    pub pending: usize,
     pub forgotten: u64,
 }
 
@@ -149,6 +150,11 @@ impl Streams {
                 self.forgotten += 1;
             }
         }
+    }
+
+    /// Connections, and those of them that are iWARP's.
+    pub fn len(&self) -> (usize, usize) {
+        (self.connections.len(), self.streams)
     }
 
     /// The rows of all that are left, by number.

@@ -233,6 +233,16 @@ impl Linter {
         self.table.requests
     }
 
+    /// TCP connections being followed now, and those of them that are iWARP's.
+    pub fn streams(&self) -> (usize, usize) {
+        self.iwarp.len()
+    }
+
+    /// Requests of iWARP being kept now until they are answered, of all streams together.
+    pub fn pending_kept(&self) -> usize {
+        self.iwarp.pending
+    }
+
     /// Judges what is still open, and reports.
     pub fn finish(mut self, observer: &mut dyn Observer) -> Report {
         let mut flows = Vec::new();

@@ -4,6 +4,7 @@ mod cases;
 mod conversations;
 mod frames;
 mod stream;
+mod stream_bounds;
 mod stream_cases;
 mod talk;
 mod unknown;

@@ -108,7 +108,7 @@ fn atomic_response(way: Way, msn: u32, id: u32) -> Step {
 }
 
 /// About a segment that the other side sent.
-fn terminate(way: Way, about: &mut Step) -> Step {
+pub fn terminate(way: Way, about: &mut Step) -> Step {
     let ulpdu = about.bytes();
     let header = Header::parse(ulpdu).unwrap();
     let length = ulpdu.len() as u16;
@@ -121,7 +121,7 @@ fn terminate(way: Way, about: &mut Step) -> Step {
 const FORTH: Way = Way::Forth;
 const BACK: Way = Way::Back;
 
-fn start_up(enhanced: Enhanced, markers: bool) -> [Step; 2] {
+pub fn start_up(enhanced: Enhanced, markers: bool) -> [Step; 2] {
     [(FORTH, MpaKind::Request), (BACK, MpaKind::Reply)].map(|(way, kind)| {
         let frame = MpaFrame { enhanced: Some(enhanced), revision: 2, markers, ..MpaFrame::new(kind) };
         Step::mpa(way, &frame)
@@ -203,6 +203,17 @@ pub fn capture(steps: &[Step], segment: usize) -> Vec<u8> {
         capture.write(&Frame::new(time, LinkType::ETHERNET, frame))
     };
     stream.open(&mut put).unwrap();
+    say(&mut stream, steps, &mut put);
+    stream.close(&mut put).unwrap();
+    capture.finish().unwrap()
+}
+
+/// Both sides of a stream say what they have to, which is put somewhere frame by frame.
+pub fn say<E: core::fmt::Debug>(
+    stream: &mut Stream,
+    steps: &[Step],
+    put: &mut dyn FnMut(Way, &[u8]) -> Result<(), E>,
+) {
     // Who wants markers receives them.
     let mut markers = [false; 2];
     let mut encoders = [None, None];
@@ -230,10 +241,8 @@ pub fn capture(steps: &[Step], segment: usize) -> Vec<u8> {
                 bytes
             }
         };
-        stream.send(step.way, &bytes, &mut put).unwrap();
+        stream.send(step.way, &bytes, put).unwrap();
     }
-    stream.close(&mut put).unwrap();
-    capture.finish().unwrap()
 }
 
 /// What is found in a conversation.

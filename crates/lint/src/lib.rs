@@ -81,7 +81,7 @@ pub use observer::{
 };
 pub use packet::{FlowKey, OperationKind};
 pub use read::{LintError, lint};
-pub use report::{Explained, FlowReport, Report, Stats, StreamReport, StreamStats, Totals};
+pub use report::{Explained, FlowReport, Operations, Report, Stats, StreamReport, StreamStats, Totals};
 pub use rule::{Family, Rule, Severity};
 pub use rules::{RULES, RuleId};
 pub use table::{MOST_FLOWS, MOST_REQUESTS};

@@ -1,6 +1,7 @@
 //! What a capture came to: a row for each flow, findings, and what was not judged.
 
 mod json;
+mod operations;
 mod stream;
 mod text;
 
@@ -10,10 +11,10 @@ use crate::finding::{Finding, Reason, Reasons};
 use crate::flow::Flow;
 use crate::flow::times::Times;
 use crate::observer::Cause;
-use crate::packet::OperationKind;
 use crate::rule::Severity;
 use crate::rules::{RULES, RuleId};
 
+pub use operations::Operations;
 pub use stream::{StreamReport, StreamStats};
 pub use text::Explained;
 
@@ -24,8 +25,8 @@ pub struct Stats {
     pub requests: u64,
     /// Packets that answer them; of a flow whose requests are not in the capture, packets that answer others.
     pub responses: u64,
-    /// Complete operations and their bytes, in the order of [`OperationKind::ALL`].
-    pub operations: [(u64, u64); 6],
+    /// Complete operations and their bytes.
+    pub operations: Operations,
     /// Request packets sent again, by [`Cause`].
     pub repeated: [u64; 5],
     /// How often the requester went back, by [`Cause`].
@@ -89,13 +90,6 @@ impl Stats {
         self.saw(frame, time);
     }
 
-    pub(crate) fn count(&mut self, kind: OperationKind, bytes: u64) {
-        if let Some((count, sum)) = self.operations.get_mut(kind as usize) {
-            *count += 1;
-            *sum = sum.saturating_add(bytes);
-        }
-    }
-
     pub(crate) fn repeated(&mut self, cause: Cause) {
         if let Some(count) = self.repeated.get_mut(cause as usize) {
             *count += 1;
@@ -121,19 +115,9 @@ impl Stats {
         self.repeated.iter().any(|count| *count > 0)
     }
 
-    /// Bytes of complete operations.
-    pub fn bytes(&self) -> u64 {
-        self.operations.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
-    }
-
-    /// Complete operations.
-    pub fn operation_count(&self) -> u64 {
-        self.operations.iter().map(|(count, _)| count).sum()
-    }
-
     /// Bits of complete operations in a second, from the first packet to the last; none of a flow that takes no time.
     pub fn goodput(&self) -> Option<f64> {
-        goodput(self.times?, self.bytes())
+        goodput(self.times?, self.operations.bytes())
     }
 }
 

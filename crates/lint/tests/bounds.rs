@@ -111,7 +111,7 @@ fn psn_and_msn_wrap() {
     }
     let report = lint(&made.capture.finish().unwrap()[..], &mut ()).unwrap();
     assert!(report.findings.is_empty(), "{report}");
-    assert_eq!(report.flows[0].stats.operation_count(), 64);
+    assert_eq!(report.flows[0].stats.operations.count(), 64);
 }
 
 #[test]

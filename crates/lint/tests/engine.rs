@@ -215,7 +215,7 @@ fn each(service: Service, profile: Profile, both: bool, late: bool) {
     for place in PLACES {
         let report = judge(&clean, place);
         assert!(report.findings.is_empty(), "{place:?}, {setup:?}:\n{report}");
-        let done: u64 = report.flows.iter().map(|flow| flow.stats.operation_count()).sum();
+        let done: u64 = report.flows.iter().map(|flow| flow.stats.operations.count()).sum();
         assert_eq!(done, if both { 24 } else { 12 }, "{place:?}, {setup:?}:\n{report}");
     }
     let mut restarts = 0;

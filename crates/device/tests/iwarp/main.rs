@@ -2,6 +2,7 @@
 
 mod ending;
 mod exchange;
+mod pair;
 mod refusal;
 mod side;
 mod virtual_time;

@@ -139,7 +139,7 @@ impl Flow {
             if entry.ends_message()
                 && let Some(message) = requests.completing.take()
             {
-                self.stats.count(message.kind, message.bytes);
+                self.stats.operations.add(message.kind, message.bytes);
                 out.observer.operation(&Operation {
                     flow: out.flow,
                     kind: message.kind,

@@ -6,7 +6,6 @@ use super::{FlowReport, Report, StreamReport};
 use crate::finding::Reasons;
 use crate::flow::times::Times;
 use crate::observer::Cause;
-use crate::packet::OperationKind;
 use crate::rule::{Rule, Severity};
 
 impl Report {
@@ -61,12 +60,6 @@ impl FlowReport {
     /// The row as an object.
     fn json(&self) -> Value {
         let stats = &self.stats;
-        let operations: serde_json::Map<String, Value> = OperationKind::ALL
-            .iter()
-            .zip(stats.operations)
-            .filter(|(_, (count, _))| *count > 0)
-            .map(|(kind, (count, bytes))| (kind.name().to_owned(), json!({ "count": count, "bytes": bytes })))
-            .collect();
         let by_cause = |counts: &[u64; 5]| {
             let named =
                 Cause::ALL.iter().zip(counts).map(|(cause, count)| (cause.name().to_owned(), json!(count)));
@@ -85,8 +78,8 @@ impl FlowReport {
             "times": stats.times.map(|(first, last)| [first, last]),
             "requests": stats.requests,
             "responses": stats.responses,
-            "operations": operations,
-            "bytes": stats.bytes(),
+            "operations": stats.operations.json(),
+            "bytes": stats.operations.bytes(),
             "goodput": stats.goodput(),
             "repeated_packets": by_cause(&stats.repeated),
             "returns": by_cause(&stats.returns),

@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 
 use super::json::{not_judged, times_json};
+use super::operations::Operations;
 use crate::finding::Reasons;
 use crate::flow::times::Times;
 use crate::iwarp::ResentCause;
-use crate::packet::OperationKind;
 
 /// What was counted of a direction of a stream.
 #[derive(Clone, Debug, Default)]
@@ -18,8 +18,8 @@ pub struct StreamStats {
     pub segments: u64,
     /// FPDUs.
     pub fpdus: u64,
-    /// Complete operations that this side asked for, and their bytes, in the order of [`OperationKind::ALL`].
-    pub operations: [(u64, u64); 6],
+    /// Complete operations that this side asked for, and their bytes.
+    pub operations: Operations,
     /// Answers to READs and atomics of this side that are complete.
     pub answers: u64,
     /// Terminate messages.
@@ -52,32 +52,15 @@ impl StreamStats {
         self.times = Some((first, time));
     }
 
-    pub(crate) fn count(&mut self, kind: OperationKind, bytes: u64) {
-        if let Some((count, sum)) = self.operations.get_mut(kind as usize) {
-            *count += 1;
-            *sum = sum.saturating_add(bytes);
-        }
-    }
-
     pub(crate) fn resent(&mut self, cause: ResentCause) {
         if let Some(count) = self.resent.get_mut(cause as usize) {
             *count += 1;
         }
     }
 
-    /// Bytes of complete operations.
-    pub fn bytes(&self) -> u64 {
-        self.operations.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
-    }
-
-    /// Complete operations.
-    pub fn operation_count(&self) -> u64 {
-        self.operations.iter().map(|(count, _)| count).sum()
-    }
-
     /// Bits of complete operations in a second, from the first packet to the last; none of a stream that takes no time.
     pub fn goodput(&self) -> Option<f64> {
-        super::goodput(self.times?, self.bytes())
+        super::goodput(self.times?, self.operations.bytes())
     }
 }
 
@@ -117,12 +100,6 @@ impl StreamReport {
     /// The row as an object.
     pub(super) fn json(&self) -> Value {
         let stats = &self.stats;
-        let operations: serde_json::Map<String, Value> = OperationKind::ALL
-            .iter()
-            .zip(stats.operations)
-            .filter(|(_, (count, _))| *count > 0)
-            .map(|(kind, (count, bytes))| (kind.name().to_owned(), json!({ "count": count, "bytes": bytes })))
-            .collect();
         let [by_acknowledgements, by_timer] = stats.resent;
         json!({
             "number": self.number,
@@ -139,8 +116,8 @@ impl StreamReport {
             "times": stats.times.map(|(first, last)| [first, last]),
             "segments": stats.segments,
             "fpdus": stats.fpdus,
-            "operations": operations,
-            "bytes": stats.bytes(),
+            "operations": stats.operations.json(),
+            "bytes": stats.operations.bytes(),
             "goodput": stats.goodput(),
             "answers": stats.answers,
             "terminates": stats.terminates,
@@ -168,12 +145,8 @@ impl fmt::Display for StreamReport {
             f.write_str(if is_so == Some(true) { name } else { "" })?;
         }
         write!(f, ": {} segments, {} FPDUs", stats.segments, stats.fpdus)?;
-        for (kind, (count, bytes)) in OperationKind::ALL.iter().zip(stats.operations) {
-            if count > 0 {
-                write!(f, "\n  {:<12} {count:>8}  {bytes:>12} bytes", kind.name())?;
-            }
-        }
-        if let Some(goodput) = stats.goodput().filter(|_| stats.bytes() > 0) {
+        write!(f, "{}", stats.operations)?;
+        if let Some(goodput) = stats.goodput().filter(|_| stats.operations.bytes() > 0) {
             write!(f, "\n  goodput      {:>8.3} Mbit/s", goodput / 1e6)?;
         }
         for (count, cause) in stats.resent.iter().zip(["duplicate acknowledgements", "timer"]) {

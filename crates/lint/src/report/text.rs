@@ -6,7 +6,6 @@ use super::{FlowReport, Report};
 use crate::finding::Reason;
 use crate::flow::times::{Times, TimesSummary};
 use crate::observer::Cause;
-use crate::packet::OperationKind;
 use crate::rule::Severity;
 
 /// A report, with the explanation of each rule that was broken behind its findings.
@@ -143,12 +142,8 @@ impl fmt::Display for FlowReport {
             write!(f, " mtu={size}")?;
         }
         write!(f, ": {} requests, {} answers", stats.requests, stats.responses)?;
-        for (kind, (count, bytes)) in OperationKind::ALL.iter().zip(stats.operations) {
-            if count > 0 {
-                write!(f, "\n  {:<12} {count:>8}  {bytes:>12} bytes", kind.name())?;
-            }
-        }
-        if let Some(goodput) = stats.goodput().filter(|_| stats.bytes() > 0) {
+        write!(f, "{}", stats.operations)?;
+        if let Some(goodput) = stats.goodput().filter(|_| stats.operations.bytes() > 0) {
             write!(f, "\n  goodput      {:>8.3} Mbit/s", goodput / 1e6)?;
         }
         for cause in Cause::ALL {

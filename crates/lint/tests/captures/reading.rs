@@ -16,7 +16,7 @@ fn reading_of_siw_write_loss() {
     let stats = &stream.stats;
     assert_eq!(stats.resent, [11, 0], "{report}");
     assert_eq!((stats.lost_ahead, stats.late, stats.duplicates), (9, 20, 0), "{report}");
-    assert_eq!((stats.operation_count(), stats.bytes()), (10, 600_000), "{report}");
+    assert_eq!((stats.operations.count(), stats.operations.bytes()), (10, 600_000), "{report}");
     assert_eq!(stats.missing_bytes, 0, "{report}");
     let other = report.streams.iter().find(|stream| stream.source.1 == 45422).unwrap();
     assert_eq!(other.stats.resent, [0, 1], "{report}");
@@ -40,7 +40,7 @@ fn reading_of_write_drop_after() {
     assert_eq!(count(&stats.returns, Cause::Nak), 12, "{report}");
     assert_eq!(count(&stats.returns, Cause::Timeout), 2, "{report}");
     assert_eq!(stats.returns.iter().sum::<u64>(), 14, "{report}");
-    assert_eq!((stats.operation_count(), stats.bytes()), (15, 300_000), "{report}");
+    assert_eq!((stats.operations.count(), stats.operations.bytes()), (15, 300_000), "{report}");
     assert_eq!(flow.path_mtu, Some(1024));
     // Of the first NAK: frame 29 brings what is behind the missing packet, frame 43 the NAK.
     let generation = stats.nak_generation.summary().unwrap();
@@ -61,7 +61,7 @@ fn reading_of_rnr() {
     assert_eq!(count(&stats.returns, Cause::Rnr), 91, "{report}");
     assert_eq!(stats.returns.iter().sum::<u64>(), 91, "{report}");
     assert_eq!((stats.lost_behind, stats.lost_ahead), (0, 0), "{report}");
-    assert_eq!((stats.operation_count(), stats.bytes()), (200, 12_800), "{report}");
+    assert_eq!((stats.operations.count(), stats.operations.bytes()), (200, 12_800), "{report}");
 }
 
 /// `write_bw_loss`: the lost packets never came to the capture. 27 NAKs, all acted on; in frame 171 the timer sends again from
@@ -75,7 +75,7 @@ fn reading_of_write_bw_loss() {
     assert_eq!(count(&stats.returns, Cause::Nak), 27, "{report}");
     assert_eq!(count(&stats.returns, Cause::Timeout), 2, "{report}");
     assert_eq!(count(&stats.returns, Cause::Unknown), 0, "{report}");
-    assert_eq!((stats.operation_count(), stats.bytes()), (20, 400_000), "{report}");
+    assert_eq!((stats.operations.count(), stats.operations.bytes()), (20, 400_000), "{report}");
 }
 
 /// `send_timeouts`: one message under way, so nothing but the timer can notice a loss.
@@ -85,7 +85,7 @@ fn reading_of_send_timeouts() {
     let stats = &report.flows[0].stats;
     assert_eq!(count(&stats.returns, Cause::Timeout), 8, "{report}");
     assert_eq!(stats.returns.iter().sum::<u64>(), 8, "{report}");
-    assert_eq!((stats.naks, stats.operation_count()), (0, 60), "{report}");
+    assert_eq!((stats.naks, stats.operations.count()), (0, 60), "{report}");
 }
 
 /// `read_bw_loss`: of 20 READs, responses were lost in front of the capture, and some requests. What comes behind a missing
@@ -96,5 +96,9 @@ fn reading_of_read_bw_loss() {
     let stats = &report.flows[0].stats;
     assert_eq!(count(&stats.returns, Cause::ImpliedNak), 21, "{report}");
     assert_eq!(count(&stats.returns, Cause::Unknown), 0, "{report}");
-    assert_eq!((stats.naks, stats.operation_count(), stats.bytes()), (1, 20, 400_000), "{report}");
+    assert_eq!(
+        (stats.naks, stats.operations.count(), stats.operations.bytes()),
+        (1, 20, 400_000),
+        "{report}"
+    );
 }

@@ -6,7 +6,7 @@ use rdmalab_craft::wire::iwarp::{
     AtomicOperation, AtomicRequest, AtomicResponse, Enhanced, FpduEncoder, Framing, Header, MpaFrame,
     MpaKind, Opcode, Place, ReadRequest, Stag, Terminate, TerminateError, crc32c, queue,
 };
-use rdmalab_craft::{Capture, Frame, Host, Stream, Way};
+use rdmalab_craft::{Capture, EachFrame, Frame, Host, Stream, Way};
 use rdmalab_lint::{Report, lint};
 
 /// One thing that a side says, in TCP segments of its own.
@@ -209,11 +209,7 @@ pub fn capture(steps: &[Step], segment: usize) -> Vec<u8> {
 }
 
 /// Both sides of a stream say what they have to, which is put somewhere frame by frame.
-pub fn say<E: core::fmt::Debug>(
-    stream: &mut Stream,
-    steps: &[Step],
-    put: &mut dyn FnMut(Way, &[u8]) -> Result<(), E>,
-) {
+pub fn say<E: core::fmt::Debug>(stream: &mut Stream, steps: &[Step], put: EachFrame<'_, E>) {
     // Who wants markers receives them.
     let mut markers = [false; 2];
     let mut encoders = [None, None];

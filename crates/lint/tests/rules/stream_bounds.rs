@@ -139,7 +139,7 @@ fn the_numbers_of_messages_wrap() {
     let mut steps: Vec<Step> = numbers.map(|msn| send(Way::Forth, msn, 0, true, 64)).collect();
     let report = joined_late(&steps);
     assert!(report.findings.is_empty(), "{report}");
-    let sent: u64 = report.streams.iter().map(|stream| stream.stats.operation_count()).sum();
+    let sent: u64 = report.streams.iter().map(|stream| stream.stats.operations.count()).sum();
     assert!(sent >= 24, "{report}");
     steps.remove(16);
     assert_eq!(joined_late(&steps).count_of(RuleId::DdpMsn), 1);

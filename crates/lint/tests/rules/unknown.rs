@@ -15,7 +15,7 @@ fn another_conversation_of_the_same_queue_pairs_is_told_by_its_messages_counted_
     assert_eq!(report.count_of(RuleId::AckUnseen), 0, "{report}");
     assert_eq!(report.count(Severity::Suspicious) + report.count(Severity::Violation), 0, "{report}");
     assert_eq!(report.flows[0].stats.conversations, 1, "{report}");
-    assert_eq!(report.flows[0].stats.operation_count(), 4, "{report}");
+    assert_eq!(report.flows[0].stats.operations.count(), 4, "{report}");
     // One that goes on counting is the same, and its requests are missing.
     for (at, msn) in [(5, 400), (6, 401)] {
         conversation[at].packet.headers.aeth.as_mut().unwrap().msn = Msn::new(msn);
@@ -38,7 +38,7 @@ fn another_conversation_with_the_same_psns_is_no_repetition() {
     let report = judge(&conversation);
     finds_nothing(&report);
     let stats = &report.flows[0].stats;
-    assert_eq!((stats.conversations, stats.operation_count()), (1, 4), "{report}");
+    assert_eq!((stats.conversations, stats.operations.count()), (1, 4), "{report}");
     assert_eq!(stats.repeated.iter().sum::<u64>(), 0, "{report}");
     // Without the first acknowledgement nothing tells the two apart: the responder had counted as far before.
     conversation.remove(7);
@@ -78,6 +78,6 @@ fn whom_a_pause_stops_need_not_be_known() {
 fn reliable_datagrams_are_not_judged() {
     let report = judge(&talk(r#"packet = [{ opcode = "RD_SEND_ONLY", payload = { length = 8 } }]"#));
     assert!(report.flows[0].reasons.has(Reason::ReliableDatagrams), "{report}");
-    assert_eq!(report.flows[0].stats.operation_count(), 0, "{report}");
+    assert_eq!(report.flows[0].stats.operations.count(), 0, "{report}");
     assert_eq!(report.count(Severity::Violation), 0, "{report}");
 }

@@ -289,7 +289,7 @@ fn answered(asking: &mut Side, done: &Pending, at: &mut At<'_>) {
         Asked::Atomic { .. } => (OperationKind::Atomic, 8),
     };
     asking.stats.answers += 1;
-    asking.stats.count(kind, bytes);
+    asking.stats.operations.add(kind, bytes);
     asking.stats.answer_times.add_between(done.begun.1, at.time);
     at.observer.stream_operation(&StreamOperation {
         flow: asking.number,

@@ -239,7 +239,7 @@ impl Stream {
             return;
         }
         let bytes = if body.is_some() { 8 } else { message.bytes };
-        ours.stats.count(kind, bytes);
+        ours.stats.operations.add(kind, bytes);
         at.observer.stream_operation(&StreamOperation {
             flow: ours.number,
             kind,

@@ -3,7 +3,18 @@
 use std::path::{Path, PathBuf};
 
 /// All of them, by the target that they are for.
-pub const TARGETS: [&str; 7] = ["capture", "cm", "craft_spec", "packet", "pair", "queue_pair", "stream"];
+pub const TARGETS: [&str; 10] = [
+    "capture",
+    "cm",
+    "craft_spec",
+    "iwarp_start_up",
+    "iwarp_stream",
+    "lint",
+    "packet",
+    "pair",
+    "queue_pair",
+    "stream",
+];
 
 /// The files of a target, by name, and what they hold. A panic if there are too few for the corpus to be where it is looked for.
 #[track_caller]

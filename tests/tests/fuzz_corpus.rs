@@ -67,3 +67,14 @@ fn what_is_judged_of_the_corpus_is_no_find() {
 fn descriptions_of_the_corpus_are_no_find() {
     replay("craft_spec", fuzz::craft_spec::run);
 }
+
+/// What is thrown at hosts is all that fuzzing kept.
+#[test]
+fn no_folder_of_the_corpus_is_left_out() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
+    let folders =
+        std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut folders: Vec<String> = folders.collect();
+    folders.sort();
+    assert_eq!(folders, corpus::TARGETS);
+}

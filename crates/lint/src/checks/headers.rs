@@ -20,6 +20,20 @@ pub(crate) fn of_roce(record: &Record<'_>, roce: &Roce<'_>, findings: &mut Findi
             )
         });
     }
+    let headers = &roce.packet.headers;
+    let extended = [
+        (headers.rdeth.map(|header| header.reserved.into()), "RDETH"),
+        (headers.deth.map(|header| header.reserved.into()), "DETH"),
+        (headers.xrceth.map(|header| header.reserved.into()), "XRCETH"),
+        (headers.feth.map(|header| header.reserved), "FETH"),
+    ];
+    for (bits, name) in extended {
+        if let Some(bits) = bits.filter(|bits: &u32| *bits != 0) {
+            findings.add(RuleId::ReservedBits, None, &frame, || {
+                format!("the reserved bits of the {name} are {bits:#x}")
+            });
+        }
+    }
     if bth.partition_key.partition() == 0 {
         findings.add(RuleId::PartitionKey, None, &frame, || format!("partition key {}", bth.partition_key));
     }

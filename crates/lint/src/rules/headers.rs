@@ -7,9 +7,9 @@ HeaderVersion "header-version" Violation
     "the base header",
     "There is only one version. A receiver drops packets of another without a word.";
 ReservedBits "reserved-bits" Violation
-    "Reserved bits of the base header are sent as zero.",
-    "InfiniBand: base transport header",
-    "the base header",
+    "Reserved bits of the base header and of extended headers are sent as zero.",
+    "InfiniBand: base transport header; datagram, extended reliable connection and flush extended headers",
+    "the headers",
     "Receivers ignore reserved bits, so that a later specification can give them a meaning; that only works if senders leave \
      them zero now.";
 PartitionKey "partition-key" Violation

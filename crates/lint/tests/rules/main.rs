@@ -93,9 +93,35 @@ fn every_rule_accepts_a_clean_conversation_and_rejects_a_changed_one() {
 }
 
 #[test]
+fn reserved_bits_of_extended_headers_are_looked_at() {
+    let broken: [(&str, fn(&mut Said)); 4] = [
+        ("UD_SEND_ONLY", |said| said.packet.headers.deth.as_mut().unwrap().reserved = 1),
+        ("RD_SEND_ONLY", |said| said.packet.headers.rdeth.as_mut().unwrap().reserved = 1),
+        ("XRC_SEND_ONLY", |said| said.packet.headers.xrceth.as_mut().unwrap().reserved = 1),
+        ("RC_FLUSH", |said| said.packet.headers.feth.as_mut().unwrap().reserved = 1),
+    ];
+    for (opcode, change) in broken {
+        let mut talk = talk(&format!(r#"packet = [{{ opcode = "{opcode}" }}]"#));
+        assert_eq!(judge(&talk).count_of(RuleId::ReservedBits), 0, "{opcode}");
+        change(&mut talk[0]);
+        assert_eq!(judge(&talk).count_of(RuleId::ReservedBits), 1, "{opcode}");
+    }
+}
+
+#[test]
 fn streams_can_be_wrong_in_further_ways() {
     let wrong: Vec<String> = further().iter().flat_map(compare_stream).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Who looks for what is judged finds each rule.
+#[test]
+fn the_page_about_judging_has_every_rule() {
+    let page = include_str!("../../../../docs/LINT.md");
+    let (_, table) = page.split_once("## Which rules are about what").unwrap();
+    let (table, _) = table.split_once("\n## ").unwrap();
+    let missing = RULES.iter().filter(|rule| !table.contains(&format!("`{}`", rule.name)));
+    assert_eq!(missing.map(|rule| rule.name).collect::<Vec<_>>(), Vec::<&str>::new());
 }
 
 /// Segments of TCP may be as small as one byte.

@@ -18,9 +18,10 @@ pub(crate) mod window;
 use rdmalab_wire::{Msn, PKey, Psn, TransportKind};
 
 use crate::checks::recurrence::Recurrence;
-use crate::finding::{Findings, Reason, Reasons};
+use crate::finding::Findings;
 use crate::observer::{Cause, Observer};
 use crate::packet::{FlowKey, OperationKind};
+use crate::reason::{Reason, Reasons};
 use crate::report::Stats;
 use crate::rules::RuleId;
 use effect::Effect;

@@ -22,8 +22,9 @@ use std::net::IpAddr;
 
 use rdmalab_trace::{Dissection, Network, Record, TcpSegment};
 
-use crate::finding::{Findings, Reason};
+use crate::finding::Findings;
 use crate::observer::{Observer, PlacedSegment};
+use crate::reason::Reason;
 use crate::report::StreamReport;
 use crate::rules::RuleId;
 use side::Side;

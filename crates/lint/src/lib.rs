@@ -67,12 +67,13 @@ mod linter;
 mod observer;
 mod packet;
 mod read;
+mod reason;
 mod report;
 mod rule;
 mod rules;
 mod table;
 
-pub use finding::{Finding, MOST_FINDINGS, MOST_OF_ONE_RULE, Reason, Reasons};
+pub use finding::{Finding, MOST_FINDINGS, MOST_OF_ONE_RULE};
 pub use flow::times::{Times, TimesSummary};
 pub use iwarp::{MOST_CONNECTIONS, MOST_PENDING_REQUESTS, MOST_STREAMS, ResentCause, SegmentRole};
 pub use linter::Linter;
@@ -81,6 +82,7 @@ pub use observer::{
 };
 pub use packet::{FlowKey, OperationKind};
 pub use read::{LintError, lint};
+pub use reason::{Reason, Reasons};
 pub use report::{Explained, FlowReport, Operations, Report, Stats, StreamReport, StreamStats, Totals};
 pub use rule::{Family, Rule, Severity};
 pub use rules::{RULES, RuleId};

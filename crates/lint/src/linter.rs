@@ -8,11 +8,12 @@ use rdmalab_wire::{Ecn, Pause, Psn, Qpn, TransportKind};
 use crate::checks::cm::Connections;
 use crate::checks::pause::Standstill;
 use crate::checks::{checksums, congestion, headers, lengths};
-use crate::finding::{Findings, Reason, Reasons};
+use crate::finding::Findings;
 use crate::flow::{Flow, Out};
 use crate::iwarp;
 use crate::observer::{Observer, Placed, Role};
 use crate::packet::{FlowKey, OperationKind, Seen};
+use crate::reason::{Reason, Reasons};
 use crate::report::{FlowReport, Report, Totals};
 use crate::table::Table;
 

@@ -7,10 +7,11 @@ mod text;
 
 use rdmalab_wire::{Address, Qpn, TransportKind};
 
-use crate::finding::{Finding, Reason, Reasons};
+use crate::finding::Finding;
 use crate::flow::Flow;
 use crate::flow::times::Times;
 use crate::observer::Cause;
+use crate::reason::{Reason, Reasons};
 use crate::rule::Severity;
 use crate::rules::{RULES, RuleId};
 

@@ -8,9 +8,9 @@ use std::collections::{HashMap, VecDeque};
 use rdmalab_wire::{Address, TransportKind};
 
 use crate::checks::cm::Alternate;
-use crate::finding::Reason;
 use crate::flow::Flow;
 use crate::packet::{FlowKey, Seen};
+use crate::reason::Reason;
 
 /// Flows that are followed at once.
 pub const MOST_FLOWS: usize = 16_384;

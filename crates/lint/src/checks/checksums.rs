@@ -4,7 +4,8 @@ use rdmalab_trace::{Dissection, Icrc, Network, Record, Roce, Vcrc};
 use rdmalab_wire::checksum::{self, Sum};
 use rdmalab_wire::{Address, Carrier, Ipv4Header, Ipv6Header, UdpHeader};
 
-use crate::finding::{Findings, Reason, Reasons};
+use crate::finding::Findings;
+use crate::reason::{Reason, Reasons};
 use crate::rules::RuleId;
 
 /// Bytes of an Ethernet header, and of a tag.

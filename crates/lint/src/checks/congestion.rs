@@ -4,9 +4,10 @@ use rdmalab_trace::{Dissection, Record, Roce};
 use rdmalab_wire::pause::PAUSE_DESTINATION;
 use rdmalab_wire::{Pause, Psn};
 
-use crate::finding::{Findings, Reason};
+use crate::finding::Findings;
 use crate::flow::{Flow, Out};
 use crate::packet::Seen;
+use crate::reason::Reason;
 use crate::rules::RuleId;
 
 /// The opcode of notifications.

@@ -1,6 +1,7 @@
 //! What iWARP says in a TCP stream, thing by thing in the order of the stream: framing here, the rest in the files below.
 
 mod answers;
+mod requests;
 mod segments;
 mod start_up;
 mod terminate;
@@ -9,10 +10,10 @@ use rdmalab_trace::{Fpdu, IwarpUnit};
 use rdmalab_wire::iwarp::CrcVerdict;
 use rdmalab_wire::{Fault, Layer, ParseError};
 
-use crate::finding::Reason;
 use crate::iwarp::tcp::Half;
 use crate::iwarp::{At, Stream};
 use crate::observer::{PlacedUnit, UnitRole};
+use crate::reason::Reason;
 use crate::rules::RuleId;
 
 /// Bytes of a marker, which may stand in front of an FPDU.

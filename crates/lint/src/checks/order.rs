@@ -6,11 +6,11 @@
 use rdmalab_wire::Psn;
 use rdmalab_wire::opcode::Position;
 
-use crate::finding::Reason;
 use crate::flow::window::Entry;
 use crate::flow::{Flow, Message, Out};
 use crate::observer::Operation;
 use crate::packet::OperationKind;
+use crate::reason::Reason;
 use crate::rules::RuleId;
 
 /// A requester that has sent so many packets behind a READ without asking for it again has its answer, even if the capture

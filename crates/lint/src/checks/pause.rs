@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use rdmalab_trace::{Direction, Dissection, Record};
 use rdmalab_wire::Pause;
 
-use crate::finding::{Findings, Reason, Reasons};
+use crate::finding::Findings;
+use crate::reason::{Reason, Reasons};
 use crate::rules::RuleId;
 
 /// Pauses that are followed.

@@ -5,10 +5,10 @@
 
 use rdmalab_wire::{Aeth, Msn, Psn};
 
-use crate::finding::Reason;
 use crate::flow::{Flow, Out, Requests};
 use crate::observer::Cause;
 use crate::packet::Seen;
+use crate::reason::Reason;
 use crate::rules::RuleId;
 
 /// Findings that wait for an answer, at most.

@@ -2,11 +2,11 @@
 
 mod returns;
 
-use crate::finding::Reason;
 use crate::flow::window::Entry;
 use crate::flow::{Flow, Out};
 use crate::observer::{Cause, Role};
 use crate::packet::{OperationKind, Seen};
+use crate::reason::Reason;
 use crate::rules::RuleId;
 
 /// What comes again so soon, in nanoseconds, without a cause is the same packet seen twice. The shortest timeout there is

@@ -3,12 +3,12 @@
 
 use rdmalab_wire::Psn;
 
-use crate::finding::Reason;
 use crate::flow::mtu::packets;
 use crate::flow::window::Entry;
 use crate::flow::{Flow, Out, Requests};
 use crate::observer::Role;
 use crate::packet::{OperationKind, Seen};
+use crate::reason::Reason;
 use crate::rules::RuleId;
 
 /// A jump further than this is taken for another conversation of the same queue pair.

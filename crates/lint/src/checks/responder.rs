@@ -3,9 +3,9 @@
 
 use rdmalab_wire::{Aeth, NakCode, Syndrome};
 
-use crate::finding::Reason;
 use crate::flow::{Flow, Out, Told};
 use crate::packet::Seen;
+use crate::reason::Reason;
 use crate::rules::RuleId;
 
 impl Flow {

@@ -2,10 +2,10 @@
 
 use rdmalab_wire::{Aeth, Psn, Syndrome};
 
-use crate::finding::Reason;
 use crate::flow::window::Entry;
 use crate::flow::{Flow, Out, Told};
 use crate::packet::{OperationKind, Seen};
+use crate::reason::Reason;
 use crate::rules::RuleId;
 
 /// More responses than these in a row are not lost, but never were sent.

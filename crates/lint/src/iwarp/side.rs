@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use rdmalab_wire::iwarp::{Enhanced, Header, MpaFrame, MpaKind, Opcode, queue};
 
-use crate::finding::{Reason, Reasons};
 use crate::iwarp::tcp::is_before;
+use crate::reason::{Reason, Reasons};
 use crate::report::StreamStats;
 
 /// Most requests of one side that wait for an answer and are kept.

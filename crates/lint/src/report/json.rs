@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{FlowReport, Report, StreamReport};
-use crate::finding::Reasons;
 use crate::flow::times::Times;
 use crate::observer::Cause;
+use crate::reason::Reasons;
 use crate::rule::{Rule, Severity};
 
 impl Report {

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::json::{not_judged, times_json};
 use super::operations::Operations;
-use crate::finding::Reasons;
 use crate::flow::times::Times;
 use crate::iwarp::ResentCause;
+use crate::reason::Reasons;
 
 /// What was counted of a direction of a stream.
 #[derive(Clone, Debug, Default)]

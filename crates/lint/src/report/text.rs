@@ -3,9 +3,9 @@
 use core::fmt;
 
 use super::{FlowReport, Report};
-use crate::finding::Reason;
 use crate::flow::times::{Times, TimesSummary};
 use crate::observer::Cause;
+use crate::reason::Reason;
 use crate::rule::Severity;
 
 /// A report, with the explanation of each rule that was broken behind its findings.

@@ -6,11 +6,11 @@ use rdmalab_wire::iwarp::{Header, Opcode, Place, RawBody, RawSegment};
 
 use super::Heard;
 use super::terminate::turned;
-use crate::finding::Reason;
 use crate::iwarp::side::{Message, Sent};
 use crate::iwarp::{At, Stream};
 use crate::observer::{StreamOperation, UnitRole};
 use crate::packet::OperationKind;
+use crate::reason::Reason;
 use crate::rules::RuleId;
 
 /// Bytes of an RDMAP header that a Terminate message repeats, at most.

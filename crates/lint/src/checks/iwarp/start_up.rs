@@ -4,11 +4,11 @@ use rdmalab_trace::{Fpdu, StartUp};
 use rdmalab_wire::iwarp::{Enhanced, MpaKind, Opcode, Place};
 
 use super::Heard;
-use crate::finding::Reason;
 use crate::iwarp::side::Start;
 use crate::iwarp::tcp::is_before;
 use crate::iwarp::{At, Stream};
 use crate::observer::UnitRole;
+use crate::reason::Reason;
 use crate::rules::RuleId;
 
 /// The places of rules that are told once.

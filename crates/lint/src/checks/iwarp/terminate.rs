@@ -7,8 +7,8 @@ use super::Heard;
 use super::answers::hears_only_what_is_known;
 use super::segments::RDMAP_HEADER;
 use super::start_up::told;
-use crate::finding::Reason;
 use crate::iwarp::{At, Stream};
+use crate::reason::Reason;
 use crate::rules::RuleId;
 
 /// The place of the rule that is told once.

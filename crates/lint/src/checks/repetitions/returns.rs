@@ -2,11 +2,11 @@
 
 use rdmalab_wire::{Psn, rnr_timer_nanoseconds};
 
-use crate::finding::Reason;
 use crate::flow::window::Entry;
 use crate::flow::{Flow, Out, Told};
 use crate::observer::Cause;
 use crate::packet::Seen;
+use crate::reason::Reason;
 use crate::rules::RuleId;
 
 /// A requester that misses a response notices at the next one, and asks again within so many nanoseconds. Longer, and it was

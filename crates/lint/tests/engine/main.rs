@@ -1,23 +1,18 @@
 //! The emulator's own traffic, with each packet mistreated in each way in turn, is judged clean wherever it is captured: in front
 //! of the link, behind it, or at one end. Where the two disagree, one of them is wrong.
 
-#[path = "../../roce/tests/pair/pair.rs"]
+mod network;
+#[path = "../../../roce/tests/pair/pair.rs"]
 mod pair;
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
-
-use pair::peer::{Door, Peer, Service, Setup};
-use pair::{Fate, PATIENCE, Pair};
-use rdmalab_craft::trace::LinkType;
-use rdmalab_craft::{Capture, Frame};
+use network::{Fault, Place, Sent, capture, play, play_with};
+use pair::Fate;
+use pair::peer::{Service, Setup};
 use rdmalab_lint::{Cause, Report, RuleId, Severity, lint};
 use rdmalab_roce::Profile;
-use rdmalab_verbs::Operation;
-use rdmalab_wire::{ImmDt, PathMtu};
+use rdmalab_wire::PathMtu;
 
-/// One way over the link, in nanoseconds; what `pair` has.
-const LATENCY: u64 = 1_000;
+const PLACES: [Place; 4] = [Place::InFront, Place::Behind, Place::At(0), Place::At(1)];
 
 /// What can happen to a packet; times are within a burst, and beyond the local ACK timeout of 67 ms.
 const FATES: [Fate; 8] = [
@@ -30,167 +25,6 @@ const FATES: [Fate; 8] = [
     Fate::Echo(3_000),
     Fate::Echo(100_000_000),
 ];
-
-/// Where a capture is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// What each side sends.
-    InFront,
-    /// What arrives at each side.
-    Behind,
-    /// At one side: what it sends, and what arrives there.
-    At(usize),
-}
-
-const PLACES: [Place; 4] = [Place::InFront, Place::Behind, Place::At(0), Place::At(1)];
-
-/// A packet: when it was sent, by whom, and what happened to it.
-struct Sent {
-    time: u64,
-    from: usize,
-    fate: Fate,
-    bytes: Vec<u8>,
-}
-
-/// One side asks for one of everything; the other posts receives, at once or when it is too late.
-fn ask(pair: &mut Pair, side: usize, late: bool) {
-    let [a, b] = &mut pair.peers;
-    let (ours, theirs): (&mut Peer, &mut Peer) = if side == 0 { (a, b) } else { (b, a) };
-    if !late {
-        receives(theirs);
-    }
-    let remote = |theirs: &Peer| theirs.remote(Door::Region, 8192);
-    let mut id = 0;
-    let mut post = |operation, length| {
-        // A place of its own for each: what is under way may be sent again.
-        ours.post(id, operation, 32_768 + 1024 * id as usize, length).unwrap();
-        id += 1;
-    };
-    post(Operation::Send, 600);
-    post(Operation::RdmaWrite(remote(theirs)), 512);
-    post(Operation::RdmaRead(remote(theirs)), 767);
-    post(Operation::FetchAndAdd { remote: remote(theirs), add: 7 }, 8);
-    post(Operation::SendWithImmediate(ImmDt([1, 2, 3, 4])), 1);
-    post(Operation::RdmaRead(remote(theirs)), 512);
-    post(Operation::CompareAndSwap { remote: remote(theirs), compare: 1, swap: 2 }, 8);
-    post(Operation::RdmaWriteWithImmediate(remote(theirs), ImmDt([5; 4])), 257);
-    post(Operation::RdmaWrite(remote(theirs)), 0);
-    post(Operation::RdmaRead(remote(theirs)), 0);
-    post(Operation::Send, 0);
-    post(Operation::FetchAndAdd { remote: remote(theirs), add: 1 }, 8);
-}
-
-fn receives(peer: &mut Peer) {
-    for id in 0..6 {
-        peer.receive(1000 + id, 16_384 + 1024 * id as usize, 1024).unwrap();
-    }
-}
-
-/// Plays it, with one packet mistreated.
-fn play(setup: &Setup, both: bool, late: bool, unlucky: Option<(u64, Fate)>) -> Vec<Sent> {
-    let fate = |number| unlucky.filter(|(which, _)| *which == number).map_or(Fate::Deliver, |(_, fate)| fate);
-    play_with(setup, both, late, fate)
-}
-
-/// Plays it, with a fate for each packet.
-fn play_with(setup: &Setup, both: bool, late: bool, fate_of: impl Fn(u64) -> Fate) -> Vec<Sent> {
-    let mut pair = Pair::new(setup);
-    ask(&mut pair, 0, late);
-    if both {
-        ask(&mut pair, 1, late);
-    }
-    let now = Cell::new(0);
-    let mut all = Vec::new();
-    let mut judge = |number, from, bytes: &[u8]| {
-        let fate = fate_of(number);
-        all.push(Sent { time: now.get(), from, fate, bytes: bytes.to_vec() });
-        fate
-    };
-    let mut is_late = late;
-    loop {
-        now.set(pair.now);
-        let until = if is_late { 3_000_000 } else { PATIENCE };
-        if pair.step(until, &mut judge) {
-            continue;
-        }
-        if !is_late {
-            break;
-        }
-        is_late = false;
-        pair.now = until;
-        receives(&mut pair.peers[1]);
-        if both {
-            receives(&mut pair.peers[0]);
-        }
-    }
-    assert!(pair.now < PATIENCE, "the pair does not come to rest");
-    all
-}
-
-/// What the capturing program does to its capture.
-#[derive(Clone, Copy, Debug)]
-enum Fault {
-    None,
-    /// It misses this packet.
-    Missed(usize),
-    /// It has this one and the next in each other's place.
-    Swapped(usize),
-}
-
-/// The capture of a place.
-fn capture(all: &[Sent], place: Place, fault: Fault) -> Vec<u8> {
-    let mut seen = BTreeMap::new();
-    for (number, sent) in all.iter().enumerate() {
-        let number = number as u64;
-        let is_sender = match place {
-            Place::InFront => true,
-            Place::Behind => false,
-            Place::At(side) => side == sent.from,
-        };
-        if is_sender {
-            seen.insert((sent.time, 4 * number), sent.bytes.clone());
-            continue;
-        }
-        let mut arrives = |later: u64, order: u64, bytes: &[u8]| {
-            seen.insert((sent.time + LATENCY + later, order), bytes.to_vec());
-        };
-        match sent.fate {
-            Fate::Deliver | Fate::Marked => arrives(0, 4 * number, &sent.bytes),
-            Fate::Drop => {}
-            Fate::Duplicate => {
-                arrives(0, 4 * number, &sent.bytes);
-                arrives(0, 4 * number + 1, &sent.bytes);
-            }
-            Fate::Corrupt => {
-                let mut bytes = sent.bytes.clone();
-                let last = bytes.len() - 5;
-                bytes[last] ^= 0x10;
-                arrives(0, 4 * number, &bytes);
-            }
-            Fate::Late => arrives(1, 4 * (number + 1) + 2, &sent.bytes),
-            Fate::Held(by) => arrives(by, 4 * number + 3, &sent.bytes),
-            Fate::Echo(by) => {
-                arrives(0, 4 * number, &sent.bytes);
-                arrives(by, 4 * number + 3, &sent.bytes);
-            }
-        }
-    }
-    let mut seen: Vec<(u64, Vec<u8>)> = seen.into_iter().map(|((time, _), bytes)| (time, bytes)).collect();
-    match fault {
-        Fault::None => {}
-        Fault::Missed(packet) => drop(seen.remove(packet)),
-        Fault::Swapped(packet) => {
-            let (first, second) = (seen[packet].0, seen[packet + 1].0);
-            seen.swap(packet, packet + 1);
-            (seen[packet].0, seen[packet + 1].0) = (first, second);
-        }
-    }
-    let mut capture = Capture::pcapng(Vec::new()).unwrap();
-    for (time, bytes) in &seen {
-        capture.write(&Frame::new(*time, LinkType::RAW_IP, bytes)).unwrap();
-    }
-    capture.finish().unwrap()
-}
 
 fn judge(all: &[Sent], place: Place) -> Report {
     lint(&capture(all, place, Fault::None)[..], &mut ()).unwrap()

@@ -106,6 +106,10 @@ impl Half {
     /// Takes what a segment says beside its data.
     pub fn hear(&mut self, segment: &TcpSegment, time: i64) {
         if segment.syn {
+            if self.is_begun_by(segment) {
+                // What it said before was of an earlier connection of these ports (RFC 9293 §3.10.7.4).
+                (self.acknowledged, self.misses) = (None, [None; 2]);
+            }
             self.first = Some(segment.sequence.wrapping_add(1));
             self.next = self.first;
         }
@@ -286,6 +290,14 @@ mod tests {
             half.data(&segment(index * 20, 10, 0), 0, None, &other);
         }
         assert_eq!(half.holes.len(), MOST_HOLES);
+    }
+
+    #[test]
+    fn what_is_left_of_an_earlier_connection_of_the_ports_is_not_heard() {
+        let (mut one, other) = (Half::default(), Half::default());
+        one.hear(&segment(77, 0, 500_000), 0);
+        one.hear(&TcpSegment { syn: true, ..segment(0, 0, 21) }, 1);
+        assert_eq!(one.heard(&other), Some(21));
     }
 
     #[test]

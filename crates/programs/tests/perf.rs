@@ -197,6 +197,20 @@ fn a_test_may_last_a_time() {
 }
 
 #[test]
+fn a_message_may_have_no_byte_where_nobody_waits_for_its_last() {
+    for (operation, measure) in [
+        (Operation::Read, Measure::Bandwidth),
+        (Operation::Read, Measure::Latency),
+        (Operation::Write, Measure::Bandwidth),
+        (Operation::Send, Measure::Bandwidth),
+        (Operation::Send, Measure::Latency),
+    ] {
+        let (_, client) = fine(&options(operation, measure, 50, 0));
+        assert_eq!(iterations(&client[0]), (0, 50), "{operation:?} {measure:?}");
+    }
+}
+
+#[test]
 fn what_is_small_may_be_inline() {
     for measure in [Measure::Bandwidth, Measure::Latency] {
         for operation in [Operation::Write, Operation::Send] {

@@ -132,7 +132,7 @@ impl<'a> Flow<'a> {
         let lane = Lane { posted: 0, completed: 0, received: 0, values, account };
         // What the peer granted in the test before is not for this one.
         (0..session.queue_pairs.len()).for_each(|queue_pair| session.forget_credit(queue_pair));
-        let inline = (load.size <= options.inline).then(|| vec![0x5a; load.size as usize]);
+        let inline = options.is_inline(load.size).then(|| vec![0x5a; load.size as usize]);
         Self {
             session,
             options,

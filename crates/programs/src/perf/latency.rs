@@ -165,7 +165,7 @@ impl Game<'_> {
             let _ = self.session.memory.write(source + self.size as usize - 1, &[self.number as u8]);
         }
         let mut bytes = Vec::new();
-        let is_inline = self.size <= self.options.inline;
+        let is_inline = self.options.is_inline(self.size);
         if is_inline {
             bytes.resize(self.size as usize, 0);
             let _ = self.session.memory.read(source, &mut bytes);

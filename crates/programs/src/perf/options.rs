@@ -284,6 +284,11 @@ impl Options {
         self.moderation.unwrap_or(usual).min(self.send_depth()).max(1)
     }
 
+    /// Whether messages of a size are handed over inline. READs and atomics send none.
+    pub(super) fn is_inline(&self, size: u32) -> bool {
+        !self.operation.is_read_or_atomic() && size <= self.inline
+    }
+
     /// What READs and atomics need, 1 where there are none.
     pub(super) fn outstanding(&self) -> u8 {
         if self.operation.is_read_or_atomic() { self.outstanding } else { 1 }

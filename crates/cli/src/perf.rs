@@ -59,7 +59,7 @@ pub struct Options {
     #[arg(short = 'D', long, value_name = "SECONDS", conflicts_with = "iters", value_parser = clap::value_parser!(u32).range(1..))]
     duration: Option<u32>,
 
-    /// Of the seconds of -D, so many are left out at both ends, unless nothing were left
+    /// Of the seconds of -D, so many are left out at both ends, unless nothing were left or the test is interrupted
     #[arg(short = 'f', long, value_name = "SECONDS", default_value_t = 2, requires = "duration")]
     margin: u32,
 

@@ -39,6 +39,24 @@ fn a_measurement_that_is_interrupted_tells_what_it_has_and_its_peer_notices() {
 }
 
 #[test]
+fn the_margins_of_a_test_that_is_interrupted_are_counted() {
+    let tests = [["write", "-N"], ["write", "--lat"], ["send", "-N"], ["send", "--lat"]];
+    for (place, [operation, way]) in (0..).step_by(2).zip(tests) {
+        let [server_address, client_address] = [1, 2].map(|end| format!("127.79.12.{}", place + end));
+        let test = ["perf", operation, way, "-D", "30", "-f", "10", "-s", "1000", "--ip"];
+        let server = Running::start(&[&test[..], &[&server_address]].concat(), "Waiting for client");
+        let line = [&test[..], &[&client_address, &server_address]].concat();
+        let client = Running::start(&line, "#bytes");
+        std::thread::sleep(Duration::from_millis(500));
+        let run = client.end("-INT").exits(0).says("interrupted: the table holds");
+        let row = run.out.lines().find(|line| line.trim_start().starts_with("1000 "));
+        let cells: Vec<f64> = row.unwrap().split_whitespace().map(|cell| cell.parse().unwrap()).collect();
+        assert!(cells[1] > 0.0 && cells[cells.len() - 1] > 0.0, "{operation} {way}: {}", run.out);
+        server.finish().exits(1);
+    }
+}
+
+#[test]
 fn a_game_that_is_interrupted_tells_how_far_it_came() {
     let server = Running::start(&["pingpong", "-n", "100000000", "--ip", "127.79.8.1"], "listening");
     let client = Running::start(

@@ -62,14 +62,15 @@ impl Tally {
     }
 
     /// The outcome for messages of this size, of a test that has ended so many nanoseconds after its start, if that was before
-    /// its time.
+    /// its time. Then all is counted: its end was not foreseen, and margins might leave nothing.
     pub(super) fn figures(&self, size: u32, gigabits: bool, ended: Option<u64>) -> Figures {
-        let time = match self.window {
-            Some((from, to)) => to.min(ended.unwrap_or(to)).saturating_sub(from),
-            None => self.last.saturating_sub(self.first.unwrap_or(0)),
+        let (counted, time) = match (self.window, ended) {
+            (Some(_), Some(ended)) => (self.done, ended),
+            (Some((from, to)), None) => (self.counted, to.saturating_sub(from)),
+            (None, _) => (self.counted, self.last.saturating_sub(self.first.unwrap_or(0))),
         };
         let unit = if gigabits { 1e9 / 8.0 } else { MEBIBYTE };
-        let rate = if time == 0 { 0.0 } else { self.counted as f64 * NANOSECONDS / time as f64 };
+        let rate = if time == 0 { 0.0 } else { counted as f64 * NANOSECONDS / time as f64 };
         let bandwidth = |rate: f64| rate * f64::from(size) / unit;
         let average = bandwidth(rate);
         let peak = match &self.posts {
@@ -79,7 +80,7 @@ impl Tally {
             }
             None => 0.0,
         };
-        Figures { size: size.into(), iterations: self.counted, peak, average, rate: rate / 1e6 }
+        Figures { size: size.into(), iterations: counted, peak, average, rate: rate / 1e6 }
     }
 }
 

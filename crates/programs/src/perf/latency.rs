@@ -70,7 +70,7 @@ pub(super) fn run(
         was_over: Cell::new(false),
     };
     let mut stamps = Vec::with_capacity(if end.is_some() { 0 } else { rounds as usize });
-    let (mut counted, mut told, mut is_interrupted) = (0, Instant::now(), false);
+    let (mut all, mut counted, mut told, mut is_interrupted) = (0, 0, Instant::now(), false);
     for round in 0..rounds {
         let now = game.start.elapsed();
         if end.is_none() {
@@ -89,6 +89,7 @@ pub(super) fn run(
             }
             Err(error) => return Err(error),
         }
+        all += 1;
         if window.is_some_and(|(from, to)| (from..=to).contains(&game.start.elapsed())) {
             counted += 1;
         }
@@ -98,10 +99,11 @@ pub(super) fn run(
         }
     }
     let measured = match window {
-        Some((from, to)) => {
-            let to = to.min(game.start.elapsed()).max(from);
-            Measured::Pace(Pace { rounds: counted, time: to - from, messages })
+        // A margin is none where the end was not foreseen.
+        Some(_) if is_interrupted => {
+            Measured::Pace(Pace { rounds: all, time: game.start.elapsed(), messages })
         }
+        Some((from, to)) => Measured::Pace(Pace { rounds: counted, time: to - from, messages }),
         None => Measured::Each(Latencies::new(&stamps, messages)),
     };
     Ok((measured, is_interrupted))

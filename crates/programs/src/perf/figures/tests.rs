@@ -74,9 +74,9 @@ fn messages_outside_the_window_do_not_count() {
     let figures = tally.figures(1 << 20, false, None);
     assert_eq!((figures.iterations, figures.average, figures.peak), (20, 10.0, 0.0));
     assert_eq!(tally.all_done(), 40);
-    // One that was ended before its time has no more of it.
-    let figures = tally.figures(1 << 20, false, Some(2_000_000_000));
-    assert_eq!((figures.iterations, figures.average), (20, 20.0));
+    // One that was ended before its time has no margins.
+    let figures = tally.figures(1 << 20, false, Some(3_200_000_000));
+    assert_eq!((figures.iterations, figures.average), (40, 12.5));
 }
 
 #[test]

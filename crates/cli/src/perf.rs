@@ -17,6 +17,7 @@ use crate::discards;
 use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
 use crate::outcome::{Error, Outcome, Result, print, tell as tell_error};
+use crate::serve;
 
 /// How long leaving the peer may take after Ctrl-C.
 const GRACE: Duration = Duration::from_secs(3);
@@ -266,7 +267,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
         return closed.map(|()| Outcome::Fine).map_err(Error::failed);
     }
     if let Err(error @ (PerfError::NoSuchGid(_) | PerfError::Options(_))) = outcome {
-        return Err(test_error(error));
+        return Err(test_error(&error));
     }
     // Beside the table, which others may want to read.
     if options.is_asked() {
@@ -277,7 +278,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
         tell_error(format_args!("received and discarded: {count} ({})", discards::words(reason)));
     }
     options.link.mistreated(&rules, seed).for_each(tell_error);
-    outcome.map_err(|error| test_error(error).beside(&closed))?;
+    outcome.map_err(|error| options.at_another_port(&error, &test, test_error(&error)).beside(&closed))?;
     printed?;
     closed.map(|()| Outcome::Fine).map_err(Error::failed)
 }
@@ -343,6 +344,20 @@ impl Options {
         format!("carried out for the client: {messages} messages, {bytes} bytes{lost}")
     }
 
+    /// Says where `serve` has this test, if the server may be one and the port is another's.
+    fn at_another_port(&self, error: &PerfError, test: &perf::Options, told: Error) -> Error {
+        let is_suspect = matches!(
+            error,
+            PerfError::TurnedAway { .. } | PerfError::Hangup { .. } | PerfError::Silence { .. }
+        );
+        match serve::usual_perf_port(test.operation, test.measure) {
+            Some((name, port)) if is_suspect && self.server.is_some() && port != self.port => {
+                told.advice(format_args!("`rdmalab serve` has {name} at TCP port {port}: -p {port}"))
+            }
+            _ => told,
+        }
+    }
+
     fn test(&self, stop: Arc<AtomicBool>, mtu: PathMtu, first_psn: u32) -> perf::Options {
         let operation = match (self.test, self.atomic) {
             (Test::Write, _) => Operation::Write,
@@ -398,7 +413,7 @@ impl Options {
     }
 }
 
-fn test_error(error: PerfError) -> Error {
+fn test_error(error: &PerfError) -> Error {
     match error {
         PerfError::NoSuchGid { .. } | PerfError::Options(_) => Error::usage(error),
         _ => Error::failed(error),

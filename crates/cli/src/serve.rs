@@ -48,6 +48,25 @@ const PERF: [(&str, Operation, Measure); 8] = [
     ("atomic_lat", Operation::FetchAndAdd, Measure::Latency),
 ];
 
+/// Where a client of perftest finds its test, if `serve` was told no ports.
+pub fn usual_perf_port(operation: Operation, measure: Measure) -> Option<(&'static str, u16)> {
+    let is_same = |one: Operation| {
+        one == operation || one == Operation::FetchAndAdd && operation == Operation::CompareAndSwap
+    };
+    let mut tests = PERF.iter().zip(PERF_PORT..);
+    tests.find(|((_, one, of), _)| is_same(*one) && *of == measure).map(|((name, ..), port)| (*name, port))
+}
+
+/// Where a client of ibv_rc_pingpong or one of its sisters finds its game likewise.
+pub fn usual_pingpong_port(kind: Kind) -> u16 {
+    match kind {
+        Kind::Rc => pingpong::DEFAULT_PORT,
+        Kind::Uc => UC_PORT,
+        Kind::Ud => UD_PORT,
+        Kind::Srq => SRQ_PORT,
+    }
+}
+
 /// Stays up and serves any number of clients of rping, ucmatose, cmtime, udaddy, ibv_rc_pingpong with its sisters, and
 /// perftest at once, until Ctrl-C.
 /// On a terminal a table shows who is there and what goes on; elsewhere it is told now and then

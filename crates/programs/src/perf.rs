@@ -30,7 +30,7 @@ pub use table::{Columns, Each, Heading, RULE, Row, SideLine};
 
 use crate::calling::patiently;
 use crate::meeting::{own_gid, stay};
-use exchange::{Exchange, Wait};
+use exchange::{Exchange, FIRST_WORD, Wait};
 use managed::{Manager, Talk};
 use session::Session;
 
@@ -140,7 +140,14 @@ impl Test<'_> {
         tell: &mut dyn FnMut(Step<'_>),
     ) -> Result<(), PerfError> {
         let &Self { device, device_name, role, options } = self;
-        let terms = exchange.agree(options.mtu)?;
+        let terms = exchange.agree(options.mtu).map_err(|error| match (role, error) {
+            (
+                Role::Client(_),
+                cause @ (PerfError::Hangup { what: FIRST_WORD, .. }
+                | PerfError::Silence { what: FIRST_WORD, .. }),
+            ) => PerfError::TurnedAway { port: options.port, cause: Box::new(cause) },
+            (_, error) => error,
+        })?;
         let sizes = options.sizes(terms.mtu)?;
         let (gid_index, local) = own_gid(device, options.gid_index, peer)?;
         if manager.is_some() {

@@ -92,6 +92,28 @@ fn an_rping_is_a_server_or_a_client_and_has_a_size_of_the_real_ones() {
 }
 
 #[test]
+fn a_client_at_another_programs_port_is_told_at_once_by_both_sides() {
+    let serve = Running::start(&["serve", "--ip", "127.80.26.1"], "until Ctrl-C");
+    let begun = Instant::now();
+    rdmalab(&["perf", "write", "--ip", "127.80.26.2", "127.80.26.1"])
+        .exits(1)
+        .says("TCP port 18515 (-p) is not one of perftest")
+        .says("`rdmalab serve` has write_bw at TCP port 18516: -p 18516");
+    rdmalab(&["pingpong", "--ip", "127.80.26.3", "127.80.26.1", "-p", "18516", "--transport", "uc"])
+        .exits(1)
+        .says("this is ibv_uc_pingpong, and the peer is a program of perftest 6.06: its port is another (-p)")
+        .says("`rdmalab serve` has ibv_uc_pingpong at TCP port 18524: -p 18524");
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    let run = serve.end("-INT").exits(0);
+    for told in [
+        "this is ibv_rc_pingpong, and the peer is a program of perftest 6.06: its port is another (-p)",
+        "the peer is not a program of perftest",
+    ] {
+        assert!(run.out.contains(told), "{}", run.out);
+    }
+}
+
+#[test]
 fn a_client_of_ucmatose_that_cannot_come_to_its_end_says_at_once_what_to_do() {
     let serve = Running::start(&["serve", "--ip", "127.80.5.1"], "until Ctrl-C");
     let client = ["ucmatose", "-s", "127.80.5.1", "--ip", "127.80.5.2"];

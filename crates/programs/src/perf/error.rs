@@ -41,7 +41,8 @@ pub enum PerfError {
     },
     /// The peer closed the TCP connection too early.
     #[error(
-        "the peer closed the connection after {got} of the {expected} bytes of {what}; it may have said why"
+        "the peer closed the connection after {got} of the {expected} bytes of {what}; it may have said why: were both sides \
+         told the same test, -c, -s and -n?"
     )]
     Hangup {
         /// What was waited for.
@@ -50,6 +51,14 @@ pub enum PerfError {
         got: usize,
         /// Bytes of the message.
         expected: usize,
+    },
+    /// The server says nothing to our first word.
+    #[error("TCP port {port} (-p) is not one of perftest, or its server takes no more clients: {cause}")]
+    TurnedAway {
+        /// The server's port.
+        port: u16,
+        /// How the conversation ended.
+        cause: Box<PerfError>,
     },
     /// The peer's first message is no version, or one whose exchange is another.
     #[error("the peer is not a program of perftest of version 5.70 or later: its first message is {0:?}")]

@@ -29,6 +29,9 @@ const LINE: u32 = 64;
 /// The largest of either that a peer may ask for.
 const LARGEST: u32 = 1 << 20;
 
+/// What both sides begin with, as errors call it.
+pub(super) const FIRST_WORD: &str = "the version";
+
 /// A connection on which reading can be told when to give up. So long, at most, one read may wait.
 pub(super) trait Wait: Read + Write {
     fn set_patience(&mut self, patience: Option<Duration>);
@@ -98,7 +101,7 @@ impl<'a, S: Wait> Exchange<'a, S> {
 
     /// The beginning: versions, the shape of memory, path MTUs.
     pub(super) fn agree(&mut self, mtu: PathMtu) -> Result<Terms, PerfError> {
-        let theirs = self.swap("the version", &encode_version(OUR_VERSION))?;
+        let theirs = self.swap(FIRST_WORD, &encode_version(OUR_VERSION))?;
         if decode_version(&theirs).is_none() {
             return Err(PerfError::Version(readable(&theirs)));
         }
@@ -239,6 +242,10 @@ impl<'a, S: Wait> Exchange<'a, S> {
                     {
                         return Err(PerfError::Silence { what, patience });
                     }
+                }
+                // One that has not read all that we said ends so.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {
+                    return Err(PerfError::Hangup { what, got, expected: N });
                 }
                 Err(error) => return Err(PerfError::Tcp { what, error }),
             }

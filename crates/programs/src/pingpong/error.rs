@@ -28,7 +28,10 @@ pub enum PingpongError {
     #[error("the exchange of addresses over TCP failed: {0}")]
     Tcp(#[from] io::Error),
     /// The peer closed the TCP connection too early.
-    #[error("the peer closed the connection after {got} of the {expected} bytes of its address message")]
+    #[error(
+        "the peer closed the connection after {got} of the {expected} bytes of its address message; it may have said why: \
+         is it another program (-p), or was it told another number of queue pairs (-q)?"
+    )]
     Hangup {
         /// Bytes that came.
         got: usize,
@@ -45,6 +48,14 @@ pub enum PingpongError {
         program: &'static str,
         /// The line that is none.
         found: String,
+    },
+    /// The peer's first message is that of another program.
+    #[error("this is {program}, and the peer is a program of perftest {version}: its port is another (-p)")]
+    Perftest {
+        /// The program that we speak.
+        program: &'static str,
+        /// The version that it says.
+        version: String,
     },
     /// The peer has another number of queue pairs.
     #[error("the peer has {peer} queue pairs and we have {ours}: both sides need the same number (-q)")]

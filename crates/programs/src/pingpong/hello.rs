@@ -98,8 +98,15 @@ pub(super) fn read(
     while got < expected {
         match stream.read(&mut message[got..]) {
             Ok(0) => return Err(PingpongError::Hangup { got, expected }),
-            Ok(count) => got += count,
+            Ok(count) => {
+                got += count;
+                judge_start(kind, &message[..got])?;
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // One that has not read all that we said ends so.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {
+                return Err(PingpongError::Hangup { got, expected });
+            }
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 return Err(PingpongError::Silence { what: "the peer's address message", patience });
             }
@@ -122,6 +129,21 @@ pub(super) fn read(
         sides.truncate(there);
     }
     Ok(sides)
+}
+
+/// Fails on what does not begin as an address message does: its rest may never come.
+fn judge_start(kind: Kind, start: &[u8]) -> Result<(), PingpongError> {
+    let lid = start.iter().take(4);
+    if lid.copied().all(|byte| byte.is_ascii_hexdigit()) && start.get(4).is_none_or(|byte| *byte == b':') {
+        return Ok(());
+    }
+    let program = kind.program();
+    let text = start.split(|byte| *byte == 0).next().unwrap_or_default().escape_ascii().to_string();
+    let is_version = text.contains('.') && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if is_version {
+        return Err(PingpongError::Perftest { program, version: text });
+    }
+    Err(PingpongError::NotAnAddress { program, found: text })
 }
 
 pub(super) fn say_done(stream: &mut impl Write) -> io::Result<()> {
@@ -167,6 +189,30 @@ mod tests {
         assert!(matches!(cut, Err(PingpongError::Hangup { got: 51, expected: 52 })), "{cut:?}");
         let cut = read(&mut &SEEN[..], Kind::Srq, 1, None);
         assert!(matches!(cut, Err(PingpongError::Hangup { got: 52, expected: 13312 })), "{cut:?}");
+    }
+
+    /// A client that says no more, and waits.
+    struct Silent<'a>(&'a [u8]);
+
+    impl Read for Silent<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(out)? {
+                0 => Err(io::ErrorKind::TimedOut.into()),
+                count => Ok(count),
+            }
+        }
+    }
+
+    #[test]
+    fn what_begins_otherwise_is_told_by_its_beginning() {
+        // The first message of `ib_write_bw`, frame 4 of `pcaps/write_bw.pcap`.
+        let version = read(&mut Silent(b"6.06\0\0\0\0\0\0\0\0\0\0\0\0"), Kind::Rc, 1, None);
+        let Err(PingpongError::Perftest { program, version }) = version else { panic!("{version:?}") };
+        assert_eq!((program, version.as_str()), ("ibv_rc_pingpong", "6.06"));
+        let foreign = read(&mut Silent(b"GET / HTTP/1.1\r\n"), Kind::Uc, 1, None);
+        assert!(matches!(foreign, Err(PingpongError::NotAnAddress { .. })), "{foreign:?}");
+        let right = read(&mut Silent(&SEEN[..7]), Kind::Rc, 1, None);
+        assert!(matches!(right, Err(PingpongError::Silence { .. })), "{right:?}");
     }
 
     /// What `ibv_srq_pingpong -q 3` sends, between 10.9.0.3 and another one.

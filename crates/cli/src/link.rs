@@ -1,5 +1,7 @@
 //! The options by which a live device is opened, the same for every program, and what they come to.
 
+mod checks;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -161,11 +163,6 @@ impl LinkOptions {
         asked.map(move |(_, what, count)| format!("{what} by rule: {count} (seed {seed})"))
     }
 
-    /// Refuses iWARP where there is no rdma_cm to make the connection.
-    pub fn check_transport(&self, why: &str) -> Result<()> {
-        if self.iwarp { Err(Error::usage(format_args!("--iwarp: {why}"))) } else { Ok(()) }
-    }
-
     /// What a device has sent and received, in words.
     pub fn traffic(&self, device: &Device) -> String {
         if self.iwarp {
@@ -179,18 +176,9 @@ impl LinkOptions {
         format!("RoCE packets: {sent} sent, {again} of them again; {received} received")
     }
 
-    /// Refuses a peer of the other address family, which was named so.
-    pub fn check_peer(&self, name: &str, peer: IpAddr) -> Result<()> {
-        if !self.ip.iter().any(|own| own.host.address.is_ipv4() == peer.is_ipv4()) {
-            let text = format!("{name} {peer} and --ip must both be IPv4 or both be IPv6 addresses");
-            return Err(Error::usage(text)
-                .advice("give another --ip; with --tap or --interface there may be one of each"));
-        }
-        Ok(())
-    }
-
     /// Opens the device. From before that a signal only sets a flag, so that no capture is left behind empty.
     pub fn open(&self) -> Result<Opened> {
+        self.check_host()?;
         let signalled = interrupt::asked()?;
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let seed = self.seed.unwrap_or(time.as_nanos() as u64);

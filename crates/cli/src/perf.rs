@@ -17,12 +17,15 @@ use crate::discards;
 use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
 use crate::outcome::{Error, Outcome, Result, print, tell as tell_error};
-use crate::serve;
+use crate::serve::ports;
 
 /// How long leaving the peer may take after Ctrl-C.
 const GRACE: Duration = Duration::from_secs(3);
 /// Longest tests: what a latency test measures is kept until its end.
 const MOST_LATENCIES: u64 = 10_000_000;
+
+/// Requests under way, if nothing else is said.
+const SEND_DEPTH: u32 = 128;
 
 /// Measures bandwidth or latency with a peer as perftest does: as client if a server is named, else as server. The peer
 /// may be ib_write_bw, ib_read_bw, ib_send_bw, ib_atomic_bw or the _lat of each, or another rdmalab. Both sides must be told
@@ -135,7 +138,7 @@ pub struct Options {
     unsorted: bool,
 
     /// IPv4 time to live or IPv6 hop limit
-    #[arg(short = 'L', long = "hop_limit", default_value_t = 64)]
+    #[arg(short = 'L', long = "hop_limit", default_value_t = 64, value_parser = clap::value_parser!(u8).range(1..))]
     hop_limit: u8,
 
     /// IPv4 type of service or IPv6 traffic class
@@ -318,6 +321,14 @@ impl Options {
         if let Some((_, option, why)) = wishes.into_iter().find(|(is_wished, ..)| *is_wished) {
             return Err(Error::usage(format_args!("{option} is {why}")));
         }
+        let depth = self.send_depth.unwrap_or(SEND_DEPTH);
+        if let Some(moderation) = self.moderation.filter(|&moderation| moderation > depth) {
+            let text = format!("-Q {moderation}: no more than {depth} requests (-t) are under way at once");
+            return Err(Error::usage(text));
+        }
+        if self.link.iwarp && matches!(self.connection, Connection::Ud) {
+            return Err(Error::usage("-c UD: iWARP has no datagrams"));
+        }
         if self.latency && self.iters.is_some_and(|iters| iters > MOST_LATENCIES) {
             let text = format!("-n: at most {MOST_LATENCIES} latencies are measured");
             return Err(Error::usage(text).advice("-D measures any number, and keeps none of them"));
@@ -350,7 +361,7 @@ impl Options {
             error,
             PerfError::TurnedAway { .. } | PerfError::Hangup { .. } | PerfError::Silence { .. }
         );
-        match serve::usual_perf_port(test.operation, test.measure) {
+        match ports::of_perf(test.operation, test.measure) {
             Some((name, port)) if is_suspect && self.server.is_some() && port != self.port => {
                 told.advice(format_args!("`rdmalab serve` has {name} at TCP port {port}: -p {port}"))
             }
@@ -388,7 +399,7 @@ impl Options {
             mtu,
             port: self.port,
             gid_index: self.gid_index,
-            send_depth: self.send_depth.unwrap_or(usual.send_depth),
+            send_depth: self.send_depth.unwrap_or(SEND_DEPTH),
             receive_depth: self.receive_depth,
             moderation: self.moderation,
             inline: self.inline.unwrap_or(0),

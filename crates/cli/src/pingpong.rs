@@ -13,7 +13,7 @@ use crate::discards;
 use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
 use crate::outcome::{Error, Outcome, Result, print};
-use crate::serve::usual_pingpong_port;
+use crate::serve::ports;
 
 /// Speaks ibv_rc_pingpong, or one of its sisters, with a peer: as client if a server is named, else as server. The peer
 /// may be the real program on a real adapter, on Linux' rxe, or another rdmalab.
@@ -214,8 +214,9 @@ pub fn run(options: &Options) -> Result<Outcome> {
         return closed.map(|()| Outcome::Fine).map_err(Error::failed);
     }
     let report = report.map_err(|error| {
-        let is_turned_away = options.server.is_some() && matches!(error, PingpongError::Hangup { .. });
-        let (told, port) = (game_error(error), usual_pingpong_port(kind));
+        let is_turned_away = options.server.is_some()
+            && matches!(error, PingpongError::Hangup { .. } | PingpongError::Perftest { .. });
+        let (told, port) = (game_error(error), ports::of_pingpong(kind));
         let told = if is_turned_away && port != options.port {
             let advice = format!("`rdmalab serve` has {} at TCP port {port}: -p {port}", kind.program());
             told.advice(advice)

@@ -22,10 +22,10 @@ const GRACE: Duration = Duration::from_secs(4);
 /// Speaks rping with a peer, which may be the real program on a real adapter, on Linux' rxe, or another rdmalab: connected
 /// by rdma_cm, the server READs what the client has, and WRITEs it back
 #[derive(clap::Args)]
-#[command(disable_version_flag = true)]
+#[command(disable_version_flag = true, group = clap::ArgGroup::new("role").args(["server", "client"]).required(true))]
 pub struct Options {
     /// Be the server
-    #[arg(short = 's', conflicts_with = "client", required_unless_present = "client")]
+    #[arg(short = 's')]
     server: bool,
 
     /// Be the client
@@ -84,6 +84,12 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<Outcome> {
     if let (true, Some(server)) = (options.client, options.address) {
         options.link.check_peer("-a", server)?;
+    }
+    if let (true, Some(own)) = (options.server, options.address) {
+        options.link.check_own("-a", own)?;
+    }
+    if let Some(own) = options.source {
+        options.link.check_own("-I", own)?;
     }
     let Opened { device, signalled: stop, .. } = options.link.open()?;
     let outcome = if options.server {

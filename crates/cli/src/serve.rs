@@ -3,6 +3,7 @@
 mod bulletin;
 mod columns;
 mod counters;
+pub mod ports;
 mod table;
 
 use std::collections::BTreeMap;
@@ -13,10 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rdmalab_device::{Device, PathMtu};
-use rdmalab_programs::perf::{self, Measure, Operation};
+use rdmalab_programs::perf;
 use rdmalab_programs::pingpong::Kind;
 use rdmalab_programs::serve::{self, Happening, Ledger, Program, Services};
-use rdmalab_programs::{pingpong, rping, ucmatose, udaddy};
+use rdmalab_programs::{ConnectError, pingpong, rping, ucmatose, udaddy};
 use rdmalab_sim::Seed;
 
 use crate::interrupt;
@@ -24,48 +25,13 @@ use crate::link::{LinkOptions, Opened};
 use crate::outcome::{Error, Outcome, Result, print};
 use crate::rping::listening;
 use bulletin::Bulletin;
+use ports::{PERF, PERF_PORT, SRQ_PORT, UC_PORT, UD_PORT};
 use table::Table;
 
 /// How often a flag is looked at.
 const LOOK: Duration = Duration::from_millis(50);
-/// The first port for perftest, whose own is ibv_rc_pingpong's too.
-const PERF_PORT: u16 = 18516;
-/// Ports for the sisters of ibv_rc_pingpong, behind those of perftest.
-const UC_PORT: u16 = 18524;
-const UD_PORT: u16 = 18525;
-const SRQ_PORT: u16 = 18526;
 /// How long TCP clients may play on after Ctrl-C.
 const GRACE: Duration = Duration::from_secs(2);
-/// perftest's programs, in the order of their ports.
-const PERF: [(&str, Operation, Measure); 8] = [
-    ("write_bw", Operation::Write, Measure::Bandwidth),
-    ("read_bw", Operation::Read, Measure::Bandwidth),
-    ("send_bw", Operation::Send, Measure::Bandwidth),
-    ("atomic_bw", Operation::FetchAndAdd, Measure::Bandwidth),
-    ("write_lat", Operation::Write, Measure::Latency),
-    ("read_lat", Operation::Read, Measure::Latency),
-    ("send_lat", Operation::Send, Measure::Latency),
-    ("atomic_lat", Operation::FetchAndAdd, Measure::Latency),
-];
-
-/// Where a client of perftest finds its test, if `serve` was told no ports.
-pub fn usual_perf_port(operation: Operation, measure: Measure) -> Option<(&'static str, u16)> {
-    let is_same = |one: Operation| {
-        one == operation || one == Operation::FetchAndAdd && operation == Operation::CompareAndSwap
-    };
-    let mut tests = PERF.iter().zip(PERF_PORT..);
-    tests.find(|((_, one, of), _)| is_same(*one) && *of == measure).map(|((name, ..), port)| (*name, port))
-}
-
-/// Where a client of ibv_rc_pingpong or one of its sisters finds its game likewise.
-pub fn usual_pingpong_port(kind: Kind) -> u16 {
-    match kind {
-        Kind::Rc => pingpong::DEFAULT_PORT,
-        Kind::Uc => UC_PORT,
-        Kind::Ud => UD_PORT,
-        Kind::Srq => SRQ_PORT,
-    }
-}
 
 /// Stays up and serves any number of clients of rping, ucmatose, cmtime, udaddy, ibv_rc_pingpong with its sisters, and
 /// perftest at once, until Ctrl-C.
@@ -189,11 +155,12 @@ fn work(
             }
         }
         let served = served.join().unwrap_or(Ok(()));
-        if shown.is_ok() {
+        let has_listened = !matches!(served, Err(ConnectError::Port { .. }));
+        if shown.is_ok() && has_listened {
             let news = lock().take();
             shown = table.last(&ledger, news);
         }
-        served.map_err(Error::failed)?;
+        served.map_err(|error| options.serve_error(error))?;
         shown
     })
 }
@@ -248,8 +215,8 @@ impl Options {
         ]
     }
 
-    /// Refuses two programs at one port.
-    fn check(&self) -> Result<()> {
+    /// The programs that come by TCP with their ports, and the options that name those.
+    fn tcp_ports(&self) -> impl Iterator<Item = (String, u16)> {
         let perf = PERF
             .iter()
             .zip(self.perf_port..)
@@ -259,8 +226,18 @@ impl Options {
             .pingpong_ports()
             .into_iter()
             .map(|(kind, option, port)| (format!("{} ({option})", Program::Pingpong(kind).name()), port));
+        pingpong.filter(|(_, port)| *port != 0).chain(perf)
+    }
+
+    /// Refuses two programs at one port, and none at any.
+    fn check(&self) -> Result<()> {
+        let rdma_cm = [self.rping_port, self.ucmatose_port, self.udaddy_port];
+        let rdma_cm = &rdma_cm[..if self.link.iwarp { 2 } else { 3 }];
+        if rdma_cm.iter().all(|port| *port == 0) && self.tcp_ports().next().is_none() {
+            return Err(Error::usage("all ports are 0: nothing is served"));
+        }
         let mut tcp: BTreeMap<u16, String> = BTreeMap::new();
-        for (name, port) in pingpong.filter(|(_, port)| *port != 0).chain(perf) {
+        for (name, port) in self.tcp_ports() {
             if let Some(other) = tcp.insert(port, name.clone()) {
                 let text = format!("{other} and {name} cannot both have TCP port {port}");
                 return Err(Error::usage(text).advice("give one of them another, or 0 for none"));
@@ -272,6 +249,15 @@ impl Options {
             return Err(Error::usage(text).advice(advice));
         }
         Ok(())
+    }
+
+    /// Says whose port could not be had.
+    fn serve_error(&self, error: ConnectError) -> Error {
+        let ConnectError::Port { port, .. } = error else { return Error::failed(error) };
+        match self.tcp_ports().find(|(_, of)| *of == port) {
+            Some((name, _)) => Error::failed(format_args!("{name}: {error}")),
+            None => Error::failed(error),
+        }
     }
 
     fn pingpong(&self, most: PathMtu, first_psn: u32) -> Vec<pingpong::Options> {

@@ -82,13 +82,18 @@ fn play(
     game: impl FnOnce(&Device, Stop) -> std::result::Result<Report, ConnectError>,
 ) -> Result<Outcome> {
     options.link.check_peer("-s", options.server)?;
+    if let Some(own) = options.source {
+        options.link.check_own("-b", own)?;
+    }
     let Opened { device, signalled: stop, .. } = options.link.open()?;
     interrupt::stops_after(&device, &stop, GRACE)?;
     let report = game(&device, Arc::clone(&stop));
     let closed = device.close();
     match report {
         Err(_) if stop.load(Ordering::Relaxed) => print("interrupted")?,
-        Err(error @ ConnectError::Options(_)) => return Err(Error::usage(error)),
+        Err(error @ (ConnectError::Options(_) | ConnectError::TooLong { .. })) => {
+            return Err(Error::usage(error));
+        }
         Err(error) => return Err(Error::failed(error).beside(&closed)),
         Ok(report) => print(report)?,
     }

@@ -115,6 +115,22 @@ pub enum ConnectError {
         /// Of how many.
         of: u64,
     },
+    /// A datagram is one packet, and that one would be too long.
+    #[error("a datagram of {size} bytes (-S) is not possible: the link carries {most} at most")]
+    TooLong {
+        /// Bytes asked for.
+        size: u32,
+        /// The link's path MTU.
+        most: usize,
+    },
+    /// A port of ours cannot be had.
+    #[error("{error}")]
+    Port {
+        /// Its number.
+        port: u16,
+        /// Why.
+        error: DeviceError,
+    },
     /// The program was told to end.
     #[error("interrupted")]
     Interrupted,

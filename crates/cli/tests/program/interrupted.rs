@@ -108,6 +108,28 @@ fn what_makes_no_sense_is_refused_by_name() {
         ("rping -c -a ::1", "-a ::1 and --ip must both be IPv4 or both be IPv6"),
         ("ucmatose -s ::1", "-s ::1 and --ip must both be"),
         ("perf write ::1", "SERVER ::1 and --ip must both be"),
+        (
+            "rping -c -a 127.0.0.1 -I 127.0.0.9",
+            "-I 127.0.0.9 is not an address of ours: --ip gives 127.79.10.1",
+        ),
+        ("rping -s -a 127.0.0.1", "-a 127.0.0.1 is not an address of ours: --ip gives 127.79.10.1"),
+        ("ucmatose -s 127.0.0.1 -b 127.0.0.9", "-b 127.0.0.9 is not an address of ours"),
+        ("udaddy -s 127.0.0.1 -b 127.0.0.9", "-b 127.0.0.9 is not an address of ours"),
+        (
+            "udaddy -s 127.0.0.1 -S 5000",
+            "a datagram of 5000 bytes (-S) is not possible: the link carries 4096",
+        ),
+        ("udaddy -s 127.0.0.1 -C 9000", "8192 datagrams (-C)"),
+        ("rping", "<-s|-c>"),
+        ("perf send -R --iwarp -c UD", "-c UD: iWARP has no datagrams"),
+        ("perf write -Q 500 -t 100", "-Q 500: no more than 100 requests (-t)"),
+        ("perf write -Q 129", "-Q 129: no more than 128 requests (-t)"),
+        ("perf write -L 0", "0 is not in 1..=255"),
+        (
+            "serve --rping-port 0 --ucmatose-port 0 --udaddy-port 0 --pingpong-port 0 --uc-pingpong-port 0 \
+             --ud-pingpong-port 0 --srq-pingpong-port 0 --perf-port 0",
+            "all ports are 0: nothing is served",
+        ),
         ("rping -c -a 127.0.0.1 -C 0", "'-C <COUNT>'"),
         ("pingpong -n 0", "'--iters <ROUNDS>'"),
         ("perf write -n 0", "'--iters <ITERS>'"),
@@ -115,6 +137,37 @@ fn what_makes_no_sense_is_refused_by_name() {
         let arguments: Vec<&str> = line.split(' ').chain(["--ip", "127.79.10.1"]).collect();
         rdmalab(&arguments).exits(2).says(why);
     }
+}
+
+#[test]
+fn an_address_that_no_host_can_have_or_reach_from_is_refused_by_name() {
+    for (line, why) in [
+        ("-a 10.0.0.9 --ip 10.0.0.0/24", "--ip 10.0.0.0/24 is that of the network"),
+        ("-a 10.0.0.9 --ip 10.0.0.255/24", "--ip 10.0.0.255/24 is the broadcast address of its network"),
+        ("-a 10.0.0.9 --ip 10.0.0.1/0", "--ip 10.0.0.1/0 has a prefix of no bits"),
+        (
+            "-a 10.0.0.9 --ip 10.0.0.1/24 --gateway 10.0.0.2 --gateway 10.0.0.3",
+            "--gateway: there is one next hop for IPv4 and one for IPv6",
+        ),
+        (
+            "-a 10.8.0.77 --ip 10.0.0.1/24",
+            "-a 10.8.0.77 is in none of the networks of --ip, and there is no --gateway",
+        ),
+        // With a way it is the interface that is missing.
+        ("-a 10.8.0.77 --ip 10.0.0.1/24 --gateway 10.0.0.2", "no-such-if"),
+    ] {
+        let line = format!("rping -c --interface no-such-if {line}");
+        rdmalab(&line.split(' ').collect::<Vec<_>>()).exits(2).says(why);
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_with_the_program_whose_it_is() {
+    let taken = std::net::TcpListener::bind("127.79.13.1:18519").unwrap();
+    let run =
+        rdmalab(&["serve", "--ip", "127.79.13.1"]).exits(1).says("atomic_bw (--perf-port): cannot listen");
+    assert!(run.out.is_empty(), "{}", run.out);
+    drop(taken);
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub(super) struct Hall<'a> {
 
 impl<'d> Games<'d> {
     pub(super) fn open(device: &'d Device, services: &Services) -> Result<Self, ConnectError> {
-        let listen = |port| Ok::<_, ConnectError>(device.listen(port)?);
+        let listen = |port| device.listen(port).map_err(|error| ConnectError::Port { port, error });
         let pingpong = services.pingpong.iter().map(|options| Ok((listen(options.port)?, options.clone())));
         let pingpong = pingpong.collect::<Result<_, ConnectError>>()?;
         let perf = services.perf.iter().map(|options| Ok((listen(options.port)?, options.clone())));

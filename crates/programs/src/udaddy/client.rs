@@ -39,11 +39,12 @@ struct Client<'a> {
 
 /// Asks for the services, and plays all datagrams.
 pub fn connect(device: &Device, options: &ClientOptions) -> Result<Report, ConnectError> {
-    if options.size as usize > device.max_mtu().bytes() {
-        return Err(ConnectError::Options("a datagram is no longer than the path MTU"));
+    let most = device.max_mtu().bytes();
+    if options.size as usize > most {
+        return Err(ConnectError::TooLong { size: options.size, most });
     }
     if options.messages > MOST {
-        return Err(ConnectError::Options("a service gets 8192 datagrams at most"));
+        return Err(ConnectError::Options("a service gets 8192 datagrams (-C) at most"));
     }
     let channel = device.event_channel()?;
     let domain = device.protection_domain()?;

@@ -7,6 +7,7 @@ const KIND = {
   OTHER: 0, SEND: 1, WRITE: 2, READ: 3, READ_RESPONSE: 4, ATOMIC: 5, ATOMIC_RESPONSE: 6, ACK: 7, NAK: 8, RNR: 9,
   CONGESTION: 10, DATAGRAM: 11, MANAGEMENT: 12, TERMINATE: 13, SEGMENT: 14,
 };
+const ENDING = { COMPLETE: 0, NEVER: 1, UNKNOWN: 2 };
 const EVERYBODY = 0xffff;
 
 class Capture {
@@ -247,6 +248,21 @@ class Capture {
   /** Why a packet is as it is: titles, paragraphs and sources. */
   explanations(i) {
     return this.about.explained[this.explained[i]].map((name) => this.about.explanations[name]);
+  }
+
+  /** Whether nothing completed an operation, as far as the capture goes. */
+  isOpen(band) {
+    return this.band_ending[band] !== ENDING.COMPLETE;
+  }
+
+  /** What is to be said of how an operation ended; empty of what is complete. */
+  endingWords(band) {
+    return ["", "It never completed in the capture.", "The capture does not tell whether it completed."][this.band_ending[band]];
+  }
+
+  /** Whether a packet is of an operation that never completed. */
+  isOfNeverCompleted(i) {
+    return this.band[i] > 0 && this.band_ending[this.band[i] - 1] === ENDING.NEVER;
   }
 
   connection(i) {

@@ -13,6 +13,7 @@ const ONLY = {
   negative: ["NAK, RNR NAK, TERMINATE", (c, i) => c.isNegative(i)],
   congestion: ["congestion", (c, i) => c.kind[i] === KIND.CONGESTION || (c.marks[i] & MARK.CONGESTED) !== 0],
   broken: ["broken", (c, i) => (c.marks[i] & MARK.BROKEN) !== 0],
+  open: ["never completed", (c, i) => c.isOfNeverCompleted(i)],
   found: ["with findings", (c, i) => c.findingsAt.has(i)],
 };
 

@@ -1,7 +1,11 @@
 // Colours, shapes and scale: what packets look like, and where they stand.
 
 const SEVERITY_SIGN = { violation: "\u25b2", suspicious: "\u25c6", note: "\u25cf" };
+/** The same of a packet that belongs to a finding without being where it was noticed. */
+const SEVERITY_OUTLINE = { violation: "\u25b3", suspicious: "\u25c7", note: "\u25cb" };
 const SEVERITIES = ["violation", "suspicious", "note"];
+/** How opaque is what should stand back: still told apart by its colours (`tests/colours.rs`). */
+const PALE = 0.9;
 const colours = {};
 
 /** The colours of the theme, as the style sheet has them. */
@@ -109,6 +113,26 @@ function drawCross(context, x, y, size) {
   context.moveTo(x - size, y + size);
   context.lineTo(x + size, y - size);
   context.stroke();
+}
+
+/** A band that nothing ends: an outline open below, and points that fade. */
+function drawOpenBand(context, colour, isFilled, x, y, length, width) {
+  context.strokeStyle = colour;
+  context.fillStyle = colour;
+  context.lineWidth = 1.4;
+  context.setLineDash([]);
+  context.beginPath();
+  context.moveTo(x + 0.7, y + length);
+  context.lineTo(x + 0.7, y + 0.7);
+  context.lineTo(x + width - 0.7, y + 0.7);
+  context.lineTo(x + width - 0.7, y + length);
+  context.stroke();
+  if (isFilled) context.fillRect(x, y, width, length);
+  for (let point = 0; point < 3; point++) {
+    context.globalAlpha = 1 - point * 0.3;
+    context.fillRect(x + width / 2 - 1, y + length + 2 + point * 4, 2, 2);
+  }
+  context.globalAlpha = 1;
 }
 
 /** A time that tells its unit. */

@@ -180,7 +180,7 @@ async function begin() {
   const help = byId("help");
   byId("help-open").addEventListener("click", () => help.showModal());
   const trouble = (direction) => {
-    const rows = ladder.troubleRows;
+    const rows = ladder.troubles.rows;
     const from = choice.selected < 0 ? -1 : choice.row(choice.selected);
     const next = direction > 0 ? rows.find(([row]) => row > from) : rows.findLast(([row]) => row < from);
     if (next) choice.select(choice.shown[next[0]]);

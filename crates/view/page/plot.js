@@ -33,14 +33,14 @@ class Plot {
     context.fillRect(x - 12, 0, 1, view);
     const range = this.#range(first, last);
     if (!range) {
-      ladder.plotHead.textContent = "PSN";
+      ladder.columns.plotHead.textContent = "PSN";
       return;
     }
     const { low, high, step } = range;
     const at = (offset) => x + ((offset - low) / (high - low)) * width;
     const plain = (number) => number.toLocaleString("en");
-    ladder.plotHead.textContent = `PSN +${plain(low)} \u2026 +${plain(high)}`;
-    ladder.plotHead.title = "Sequence numbers of the rows in view, counted from the first of their flow";
+    ladder.columns.plotHead.textContent = `PSN +${plain(low)} \u2026 +${plain(high)}`;
+    ladder.columns.plotHead.title = "Sequence numbers of the rows in view, counted from the first of their flow";
     context.strokeStyle = colours.line;
     context.lineWidth = 1;
     context.setLineDash([1, 3]);

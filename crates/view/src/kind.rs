@@ -82,7 +82,7 @@ impl Kind {
         }
     }
 
-    fn of_roce(roce: &Roce<'_>) -> Kind {
+    pub(crate) fn of_roce(roce: &Roce<'_>) -> Kind {
         let Some(row) = roce.packet.opcode.and_then(|opcode| opcode.row()) else { return Kind::Other };
         match (row.transport, row.opcode & 0x1f) {
             (TransportKind::Cnp, _) => Kind::Congestion,

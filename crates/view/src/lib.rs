@@ -35,6 +35,7 @@ mod segments;
 mod svg;
 mod text;
 mod texts;
+mod words;
 
 pub use error::ViewError;
 pub use model::Capture;

@@ -1,5 +1,7 @@
 //! A capture as drawing sees it.
 
+use std::collections::BTreeMap;
+
 use rdmalab_lint::{Finding, Report, Role};
 
 use crate::ends::Ends;
@@ -7,7 +9,7 @@ use crate::flows::Flow;
 use crate::frames::Frames;
 use crate::kind::{Kind, Marks};
 use crate::layout::Layouts;
-use crate::operations::Band;
+use crate::operations::{Band, Ending};
 use crate::texts::{Distinct, Lines};
 
 /// A capture, read and judged, to be drawn.
@@ -86,6 +88,26 @@ impl Capture {
     /// The place of a packet by its number in the file.
     pub(crate) fn place(&self, frame: u64) -> Option<usize> {
         self.packets.binary_search_by_key(&frame, |packet| packet.frame).ok()
+    }
+
+    /// Findings by the packet that they were noticed at, by place.
+    pub(crate) fn found(&self) -> BTreeMap<u32, Vec<usize>> {
+        let mut found: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (number, finding) in self.findings.iter().enumerate() {
+            if let Some(place) = finding.frames.iter().find_map(|frame| self.place(*frame)) {
+                found.entry(place as u32).or_default().push(number);
+            }
+        }
+        found
+    }
+
+    /// Operations that never completed, by the last packet of them, by place.
+    pub(crate) fn never_completed(&self) -> BTreeMap<u32, Vec<&Band>> {
+        let mut bands: BTreeMap<u32, Vec<&Band>> = BTreeMap::new();
+        for band in self.bands.iter().filter(|band| band.ending == Ending::Never) {
+            bands.entry(band.packets.1).or_default().push(band);
+        }
+        bands
     }
 
     /// The ladder's lines of who sends and who receives a packet.

@@ -1,85 +1,76 @@
-//! Operations as bands beside the ladder: which packets are of each, and where it stands beside others.
+//! Operations as bands beside the ladder: which packets are of each, how it ended, and where it stands beside others.
+
+mod packets;
+mod streams;
+mod unfinished;
 
 use std::collections::BTreeMap;
 
-use rdmalab_lint::{Operation, OperationKind, StreamOperation, UnitRole};
+use rdmalab_lint::OperationKind;
 
 use crate::model::Packet;
 
+pub(crate) use packets::{Open, Part};
+pub(crate) use streams::{OpenStreams, StreamPart};
+
 /// Bands that stand beside each other at one end; further ones share the last place.
 pub(crate) const MOST_BESIDE: usize = 12;
-/// PSNs are counted in 24 bits.
-const PSNS: u32 = 1 << 24;
 
-/// An operation from its first packet to what completed it.
+/// An operation from its first packet to what completed it, or to the last sign of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Band {
     /// Its flow, by place.
     pub flow: u32,
     pub kind: OperationKind,
+    /// Of one that nothing completed, as far as the capture has them.
     pub bytes: u64,
     /// PSNs; of iWARP, the message's number in its queue.
     pub psns: (u32, u32),
+    pub is_stream: bool,
     /// The packets that it begins with and ends with, by place.
     pub packets: (u32, u32),
     /// Packets of it that were sent again.
     pub repeated: u64,
+    pub ending: Ending,
     /// Which of the bands beside each other it is.
     pub beside: u8,
 }
 
-/// Packets that are of no operation yet, by flow and PSN.
-#[derive(Debug, Default)]
-pub(crate) struct Open {
-    packets: BTreeMap<(u32, u32), Vec<u32>>,
+impl Band {
+    /// What it is; of iWARP it has no PSNs.
+    pub(crate) fn words(&self) -> String {
+        let (first, last) = self.psns;
+        let bytes = if self.bytes == 1 { "byte" } else { "bytes" };
+        let ending = self.ending.words().map_or_else(String::new, |words| format!(": {words}"));
+        let numbers = match (self.is_stream, first == last) {
+            (true, _) => String::new(),
+            (false, true) => format!(", PSN {first}"),
+            (false, false) => format!(", PSN {first} to {last}"),
+        };
+        format!("{} of {} {bytes}{numbers}{ending}", self.kind.name(), self.bytes)
+    }
 }
 
-impl Open {
-    pub(crate) fn add(&mut self, flow: u32, psn: u32, packet: u32) {
-        self.packets.entry((flow, psn)).or_default().push(packet);
-    }
+/// How an operation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Ending {
+    /// Something completed it.
+    Complete,
+    /// Nothing did as long as the capture goes.
+    Never,
+    /// The capture lacks too much to tell: it has no answers, or lost count of them.
+    Unknown,
+}
 
-    /// A complete operation: takes its packets.
-    pub(crate) fn complete(
-        &mut self,
-        packets: &mut [Packet],
-        bands: &mut Vec<Band>,
-        flow: u32,
-        operation: &Operation,
-    ) {
-        let (first, last) = (operation.first_psn.value(), operation.last_psn.value());
-        let Some((begun, completed)) = drawn(packets, operation.begun.0, operation.completed.0) else {
-            return;
-        };
-        let number = bands.len() as u32;
-        // PSNs go round.
-        let whole =
-            if first <= last { [Some(first..=last), None] } else { [Some(first..=PSNS - 1), Some(0..=last)] };
-        for range in whole.into_iter().flatten() {
-            let keys: Vec<(u32, u32)> = self
-                .packets
-                .range((flow, *range.start())..=(flow, *range.end()))
-                .map(|(key, _)| *key)
-                .collect();
-            for key in keys {
-                for place in self.packets.remove(&key).unwrap_or_default() {
-                    if place >= begun
-                        && let Some(packet) = packets.get_mut(place as usize)
-                    {
-                        packet.band = Some(number);
-                    }
-                }
-            }
+impl Ending {
+    /// What is to be said of it; nothing of what is complete.
+    pub(crate) const fn words(self) -> Option<&'static str> {
+        match self {
+            Ending::Complete => None,
+            Ending::Never => Some("never completed in the capture"),
+            Ending::Unknown => Some("the capture does not tell whether it completed"),
         }
-        bands.push(Band {
-            flow,
-            kind: operation.kind,
-            bytes: operation.bytes,
-            psns: (first, last),
-            packets: (begun, completed),
-            repeated: operation.repeated,
-            beside: 0,
-        });
     }
 }
 
@@ -88,70 +79,6 @@ fn drawn(packets: &[Packet], begun: u64, completed: u64) -> Option<(u32, u32)> {
     let first = packets.partition_point(|packet| packet.frame < begun);
     let behind = packets.partition_point(|packet| packet.frame <= completed);
     (first < behind).then(|| (first as u32, behind as u32 - 1))
-}
-
-/// Packets with FPDUs that are of no operation yet, by flow. Messages of a direction do not mix, and answers come in the order
-/// of their requests; so an operation that is complete has all that came before it.
-#[derive(Debug, Default)]
-pub(crate) struct OpenStreams {
-    requests: BTreeMap<u32, Vec<u32>>,
-    answers: BTreeMap<u32, Vec<u32>>,
-}
-
-impl OpenStreams {
-    pub(crate) fn add(&mut self, flow: u32, role: UnitRole, packet: u32) {
-        let of_flow = match role {
-            UnitRole::Ready | UnitRole::Request => self.requests.entry(flow).or_default(),
-            UnitRole::Answer => self.answers.entry(flow).or_default(),
-            UnitRole::StartUp | UnitRole::Unasked | UnitRole::Terminate | UnitRole::Broken => return,
-        };
-        if of_flow.last() != Some(&packet) {
-            of_flow.push(packet);
-        }
-    }
-
-    /// A complete operation: takes its packets.
-    pub(crate) fn complete(
-        &mut self,
-        packets: &mut [Packet],
-        bands: &mut Vec<Band>,
-        flow: u32,
-        operation: &StreamOperation,
-    ) {
-        let Some((begun, completed)) = drawn(packets, operation.begun.0, operation.completed.0) else {
-            return;
-        };
-        let number = bands.len() as u32;
-        let mut take = |places: &mut Vec<u32>, range: std::ops::RangeInclusive<u32>| {
-            places.retain(|place| {
-                if let Some(packet) = packets.get_mut(*place as usize).filter(|_| range.contains(place)) {
-                    packet.band = packet.band.or(Some(number));
-                }
-                // Of those in front nothing will be heard any more.
-                place > range.end()
-            });
-        };
-        let requests = self.requests.entry(flow).or_default();
-        if operation.kind.is_answered() {
-            // Behind its request others may be.
-            take(self.answers.entry(flow).or_default(), begun..=completed);
-            if let Some(at) = requests.iter().position(|place| *place == begun) {
-                take(&mut vec![requests.remove(at)], begun..=begun);
-            }
-        } else {
-            take(requests, begun..=completed);
-        }
-        let msn = operation.msn.unwrap_or_default();
-        bands.push(Band {
-            flow,
-            kind: operation.kind,
-            bytes: operation.bytes,
-            psns: (msn, msn),
-            packets: (begun, completed),
-            repeated: 0,
-            beside: 0,
-        });
-    }
 }
 
 /// Gives each band its place beside the others at the same end; `end_of` is the end of a flow.

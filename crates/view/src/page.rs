@@ -16,15 +16,26 @@ use crate::model::Capture;
 /// The page's parts, in the order in which they stand in it.
 const STYLE: &str = include_str!("../page/style.css");
 const BODY: &str = include_str!("../page/body.html");
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 20] = [
     include_str!("../page/bytes.js"),
     include_str!("../page/capture.js"),
     include_str!("../page/fields.js"),
     include_str!("../page/choice.js"),
     include_str!("../page/look.js"),
+    include_str!("../page/elements.js"),
     include_str!("../page/ladder.js"),
+    include_str!("../page/ladder/columns.js"),
+    include_str!("../page/ladder/bands.js"),
+    include_str!("../page/ladder/rows.js"),
+    include_str!("../page/ladder/dense.js"),
+    include_str!("../page/ladder/times.js"),
+    include_str!("../page/ladder/troubles.js"),
     include_str!("../page/plot.js"),
     include_str!("../page/details.js"),
+    include_str!("../page/details/bytes.js"),
+    include_str!("../page/details/findings.js"),
+    include_str!("../page/details/flows.js"),
+    include_str!("../page/details/legend.js"),
     include_str!("../page/main.js"),
 ];
 
@@ -175,6 +186,7 @@ impl Capture {
                 band.packets.0.into(),
                 band.packets.1.into(),
                 band.repeated,
+                band.ending as u64,
                 band.beside.into(),
             ];
             all.iter_mut()
@@ -194,7 +206,7 @@ impl Capture {
 
 /// Columns of packets, and behind them columns of bands.
 const OF_PACKETS: usize = 16;
-const OF_BANDS: usize = 9;
+const OF_BANDS: usize = 10;
 const NAMES: [&str; OF_PACKETS + OF_BANDS] = [
     "frame",
     "seconds",
@@ -220,6 +232,7 @@ const NAMES: [&str; OF_PACKETS + OF_BANDS] = [
     "band_begun",
     "band_done",
     "band_repeated",
+    "band_ending",
     "band_beside",
 ];
 

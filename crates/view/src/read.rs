@@ -1,13 +1,15 @@
 //! One pass over a capture.
 
+mod evidence;
+mod told;
+
+use std::collections::HashSet;
 use std::io::Read;
 
-use rdmalab_lint::{
-    Cause, Finding, Linter, Observer, Operation, Placed, PlacedSegment, PlacedUnit, ResentCause, Role,
-    SegmentRole, StreamOperation,
-};
+use rdmalab_lint::{Finding, Linter, Placed, ResentCause, Role, SegmentRole};
 use rdmalab_trace::{
-    Dissection, Filter, FilterError, Line, Packing, ReadError, ReadFault, Reader, Record, Streams, Unpacked,
+    Dissection, Filter, FilterError, IwarpUnit, Line, Packing, ReadError, ReadFault, Reader, Record, Streams,
+    Unpacked,
 };
 
 use crate::ends::Ends;
@@ -17,9 +19,12 @@ use crate::frames::Frames;
 use crate::kind::{Kind, Marks, says_lost};
 use crate::layout::Layouts;
 use crate::model::{Capture, Packet};
-use crate::operations::{Band, Open, OpenStreams, place_beside};
+use crate::operations::{Band, Open, OpenStreams, Part, StreamPart, place_beside};
 use crate::segments::Segments;
 use crate::texts::{Distinct, Lines};
+
+use evidence::{whole_streams, would_tell};
+use told::{Told, role_of};
 
 /// Most packets that are drawn.
 pub const MOST_PACKETS: usize = 1_000_000;
@@ -75,6 +80,8 @@ struct Pass {
     layouts: Layouts,
     explained: Distinct<Vec<&'static str>>,
     frames: Frames,
+    /// Pairs of addresses between which answers came that answer nothing known.
+    unpaired: HashSet<u32>,
     open: Open,
     open_streams: OpenStreams,
     bands: Vec<Band>,
@@ -114,7 +121,7 @@ impl Pass {
             } else {
                 self.passed_over += 1;
             }
-            self.take_told();
+            self.take_told(&dissection.iwarp);
         }
         Ok(())
     }
@@ -159,8 +166,12 @@ impl Pass {
         } else if let Some(placed) = placed {
             let number = self.flows.placed(placed.flow, placed.role, addresses, fields.queue_pair);
             flow = Some(number);
+            if matches!(placed.role, Role::Unpaired) {
+                self.unpaired.insert(pair);
+            }
             if !matches!(placed.role, Role::Alone | Role::Unpaired) {
-                self.open.add(number, placed.psn.value(), place);
+                let part = dissection.roce().and_then(|roce| Part::of(roce, placed.role));
+                self.open.add(number, placed.psn.value(), place, kind, part);
             }
         }
         let told = rdmalab_explain::packet(dissection, placed.map(|placed| placed.role));
@@ -196,8 +207,8 @@ impl Pass {
         });
     }
 
-    /// What the linter told of earlier packets.
-    fn take_told(&mut self) {
+    /// What the linter told of earlier packets, and of the FPDUs that this one completed.
+    fn take_told(&mut self, units: &[IwarpUnit]) {
         for frame in std::mem::take(&mut self.told.lost) {
             let place = self.packets.binary_search_by_key(&frame, |packet| packet.frame);
             if let Some(packet) = place.ok().and_then(|place| self.packets.get_mut(place)) {
@@ -211,7 +222,8 @@ impl Pass {
         for unit in std::mem::take(&mut self.told.units) {
             let place = self.packets.binary_search_by_key(&unit.frame, |packet| packet.frame);
             if let (Some(flow), Ok(place)) = (self.flows.numbered(unit.flow), place) {
-                self.open_streams.add(flow, unit.role, place as u32);
+                let part = units.get(unit.index).and_then(StreamPart::of);
+                self.open_streams.add(flow, unit.role, place as u32, part);
             }
         }
         for operation in std::mem::take(&mut self.told.stream_operations) {
@@ -225,9 +237,23 @@ impl Pass {
     fn finish(mut self) -> Capture {
         let linter = std::mem::take(&mut self.linter);
         let report = linter.finish(&mut self.told);
-        self.take_told();
+        self.take_told(&[]);
         self.frames.close();
         let flows = self.flows.finish(&report);
+        self.open.finish(
+            &mut self.packets,
+            &mut self.bands,
+            |flow| report.flows.get(flows.get(flow as usize)?.row?)?.path_mtu,
+            |flow| {
+                flows
+                    .get(flow as usize)
+                    .is_some_and(|flow| would_tell(flow, &report, &self.ends, &self.unpaired))
+            },
+        );
+        let whole = whole_streams(&flows, &report);
+        self.open_streams.finish(&mut self.packets, &mut self.bands, |flow| {
+            flows.get(flow as usize).is_some_and(|flow| whole.contains(&flow.connection))
+        });
         let (places, names) = self.ends.lines();
         let end_of = |flow: u32| {
             let source = flows.get(flow as usize)?.addresses.0;
@@ -250,64 +276,5 @@ impl Pass {
             first_time: self.first_time,
             passed_over: self.passed_over,
         }
-    }
-}
-
-/// What the linter tells, until the packet that it is told at has its place.
-#[derive(Default)]
-struct Told {
-    placed: Option<Placed>,
-    lost: Vec<u64>,
-    operations: Vec<Operation>,
-    segment: Option<PlacedSegment>,
-    units: Vec<PlacedUnit>,
-    stream_operations: Vec<StreamOperation>,
-    findings: Vec<Finding>,
-}
-
-/// Segments have roles as packets of RoCE have.
-fn role_of(role: SegmentRole) -> Role {
-    match role {
-        SegmentRole::New => Role::Request,
-        SegmentRole::Duplicate => Role::Duplicate,
-        SegmentRole::Late => Role::Late,
-        SegmentRole::Resent { cause, is_first_seen } => {
-            let cause = match cause {
-                ResentCause::Timer => Cause::Timeout,
-                // There is no such thing in RoCE; the packet has it beside its role.
-                ResentCause::DuplicateAcknowledgements => Cause::Unknown,
-            };
-            Role::Repetition { cause, is_first_seen }
-        }
-    }
-}
-
-impl Observer for Told {
-    fn packet(&mut self, placed: Placed) {
-        self.placed = Some(placed);
-    }
-
-    fn lost_behind(&mut self, _flow: u64, frame: u64) {
-        self.lost.push(frame);
-    }
-
-    fn operation(&mut self, operation: &Operation) {
-        self.operations.push(*operation);
-    }
-
-    fn segment(&mut self, placed: PlacedSegment) {
-        self.segment = Some(placed);
-    }
-
-    fn unit(&mut self, placed: PlacedUnit) {
-        self.units.push(placed);
-    }
-
-    fn stream_operation(&mut self, operation: &StreamOperation) {
-        self.stream_operations.push(*operation);
-    }
-
-    fn finding(&mut self, finding: &Finding) {
-        self.findings.push(finding.clone());
     }
 }

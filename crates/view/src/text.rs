@@ -1,9 +1,10 @@
 //! The ladder for a terminal: time downwards, a line for each packet, one ladder for each two ends that talk with each other.
 //!
 //! Beside the lines of the ends stand operations, from their first packet to what completed them; below a packet what was found
-//! about it.
+//! about it, and of an operation that never completed that this was the last of it.
 
-use std::collections::BTreeMap;
+mod ladders;
+
 use std::io::{self, Write};
 
 use owo_colors::{OwoColorize, Style};
@@ -11,6 +12,8 @@ use rdmalab_lint::Severity;
 
 use crate::kind::{Kind, Marks, role_words};
 use crate::model::{Capture, Packet};
+use crate::operations::Ending;
+use crate::words::{elided, seconds, wrapped};
 
 /// Columns for the frame number and the time.
 const FRAME: usize = 7;
@@ -24,9 +27,6 @@ const NARROWEST: usize = 40;
 /// Nor wider, where nobody says how wide.
 const USUAL: usize = 92;
 
-/// The two ends of a ladder, and the packets between them by place.
-type Ladder = ((u32, u32), Vec<u32>);
-
 impl Capture {
     /// Prints the ladder, with colours, for a terminal of so many columns.
     ///
@@ -35,6 +35,7 @@ impl Capture {
     pub fn ladder(&self, out: &mut impl Write, columns: Option<u16>) -> io::Result<()> {
         let middle = columns.map_or(USUAL, |all| usize::from(all).saturating_sub(AROUND).max(NARROWEST));
         let found = self.found();
+        let never_completed = self.never_completed();
         let ladders = self.ladders();
         for (number, ((left, right), packets)) in ladders.iter().enumerate() {
             if number > 0 {
@@ -54,45 +55,12 @@ impl Capture {
                 for finding in found.get(place).into_iter().flatten() {
                     drawing.finding(*finding)?;
                 }
+                for band in never_completed.get(place).into_iter().flatten() {
+                    drawing.note(&format!(" ┊ {}", band.words()), Style::new().yellow())?;
+                }
             }
         }
         Ok(())
-    }
-
-    /// Findings by the packet that they were noticed at, by place.
-    pub(crate) fn found(&self) -> BTreeMap<u32, Vec<usize>> {
-        let mut found: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for (number, finding) in self.findings.iter().enumerate() {
-            if let Some(place) = finding.frames.iter().find_map(|frame| self.place(*frame)) {
-                found.entry(place as u32).or_default().push(number);
-            }
-        }
-        found
-    }
-
-    /// Packets by the two ends they go between, in the order in which these first talked. What is for everybody stands with
-    /// what its sender says to the one it says most to.
-    fn ladders(&self) -> Vec<Ladder> {
-        let mut of_pair: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
-        let mut alone: Vec<(u32, u32)> = Vec::new();
-        for (place, packet) in (0..).zip(&self.packets) {
-            match self.ends_of(packet) {
-                (Some(a), Some(b)) => of_pair.entry((a.min(b), a.max(b))).or_default().push(place),
-                (Some(a), None) | (None, Some(a)) => alone.push((a, place)),
-                (None, None) => {}
-            }
-        }
-        for (end, place) in alone {
-            let with = of_pair.iter().filter(|((a, b), _)| *a == end || *b == end);
-            let key = with.max_by_key(|(_, packets)| packets.len()).map_or((end, end), |(key, _)| *key);
-            of_pair.entry(key).or_default().push(place);
-        }
-        let mut ladders: Vec<Ladder> = of_pair.into_iter().collect();
-        for (_, packets) in &mut ladders {
-            packets.sort_unstable();
-        }
-        ladders.sort_by_key(|(_, packets)| packets.first().copied());
-        ladders
     }
 }
 
@@ -170,9 +138,13 @@ impl<W: Write> Drawing<'_, W> {
             Severity::Suspicious => ("◆", Style::new().yellow().bold()),
             Severity::Note => ("●", Style::new().blue()),
         };
+        self.note(&format!(" {sign} {}: {}: {}", rule.severity, rule.name, finding.what), style)
+    }
+
+    /// Words below a packet.
+    fn note(&mut self, text: &str, style: Style) -> io::Result<()> {
         let [left, right] = [0, 1].map(|side| self.through(side));
-        let text = format!(" {sign} {}: {}: {}", rule.severity, rule.name, finding.what);
-        let mut lines = wrapped(&text, self.middle).into_iter();
+        let mut lines = wrapped(text, self.middle).into_iter();
         lines.try_for_each(|line| {
             let gap = self.middle.saturating_sub(line.chars().count());
             writeln!(
@@ -209,18 +181,20 @@ impl<W: Write> Drawing<'_, W> {
             {
                 *free = Some(number);
             }
-            at_side = Some((side, usize::from(band.beside), band.packets));
+            at_side = Some((side, usize::from(band.beside), band));
         }
         let signs = [0, 1].map(|side| {
             let mut text = self.through(side);
-            if let Some((at, beside, (begun, done))) = at_side
+            if let Some((at, beside, band)) = at_side
                 && at == side
                 && beside < BESIDE
             {
-                let sign = match (begun == place, done == place) {
-                    (true, true) => '╶',
-                    (true, false) => '┌',
-                    (false, true) => '└',
+                let is_complete = band.ending == Ending::Complete;
+                let sign = match (band.packets.0 == place, band.packets.1 == place) {
+                    (true, true) if is_complete => '╶',
+                    (true, _) => '┌',
+                    (false, true) if is_complete => '└',
+                    (false, true) => '┊',
                     (false, false) => '├',
                 };
                 text = text
@@ -245,8 +219,14 @@ impl<W: Write> Drawing<'_, W> {
     }
 
     fn through(&self, side: usize) -> String {
+        let band = |number: u32| self.capture.bands.get(number as usize);
         let open = self.open.get(side).into_iter().flatten();
-        open.map(|open| if open.is_some() { '│' } else { ' ' }).collect()
+        open.map(|open| match open.and_then(band).map(|band| band.ending) {
+            Some(Ending::Complete) => '│',
+            Some(Ending::Never | Ending::Unknown) => '┊',
+            None => ' ',
+        })
+        .collect()
     }
 }
 
@@ -261,56 +241,4 @@ fn style(packet: &Packet) -> Style {
         Kind::Send | Kind::Write | Kind::Datagram => Style::new().cyan(),
     };
     if matches!(packet.role, Some(rdmalab_lint::Role::Repetition { .. })) { style.bold() } else { style }
-}
-
-/// Seconds since the first packet, as lines have them.
-pub(crate) fn seconds(packet: &Packet) -> String {
-    let Some(time) = packet.time else { return "-".to_owned() };
-    let sign = if time < 0 { "-" } else { "" };
-    let size = time.unsigned_abs();
-    let (whole, rest) = (size / 1_000_000_000, size % 1_000_000_000);
-    if packet.finer_than_microseconds {
-        format!("{sign}{whole}.{rest:09}")
-    } else {
-        format!("{sign}{whole}.{:06}", rest / 1_000)
-    }
-}
-
-/// Text of at most so many characters.
-pub(crate) fn elided(text: &str, room: usize) -> String {
-    if text.chars().count() <= room {
-        return text.to_owned();
-    }
-    text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
-}
-
-/// Text in lines of at most so many characters, further ones a little in.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let indent = "   ";
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + length <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            Some(_) => lines.push(elided(&format!("{indent}{word}"), width)),
-            None => lines.push(elided(word, width)),
-        }
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_wrapped_between_words_and_words_that_are_too_long_are_cut() {
-        assert_eq!(wrapped("one two three", 8), ["one two", "   three"]);
-        assert_eq!(wrapped("abcdefghij", 5), ["abcd…"]);
-        assert_eq!(elided("äöü", 3), "äöü");
-        assert_eq!(elided("äöü", 2), "ä…");
-    }
 }

@@ -17,6 +17,11 @@ impl<T> Default for Distinct<T> {
 }
 
 impl<T: Eq + Hash + Clone> Distinct<T> {
+    /// The number of a value that is there.
+    pub(crate) fn find(&self, value: &T) -> Option<u32> {
+        self.numbers.get(value).copied()
+    }
+
     /// The number of a value.
     pub(crate) fn number<Q>(&mut self, value: &Q) -> u32
     where

@@ -112,7 +112,7 @@ fn keys_alone_reach_everything() {
     browser.keys("]");
     let trouble = selected();
     let is_trouble =
-        "return window.rdmalab.ladder.troubleRows.some(([row]) => row === window.rdmalab.choice.selected)";
+        "return window.rdmalab.ladder.troubles.rows.some(([row]) => row === window.rdmalab.choice.selected)";
     assert_eq!(browser.run(is_trouble), json!(true), "{trouble}");
     // Search: what is typed goes into the field, Enter goes on.
     browser.keys("/");

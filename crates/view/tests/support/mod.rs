@@ -56,6 +56,21 @@ pub fn hostile() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
+/// The packets of a capture of the repository that are chosen by their numbers.
+pub fn some_of(name: &str, is_kept: impl Fn(u64) -> bool) -> Vec<u8> {
+    let file = std::fs::read(capture(name)).unwrap();
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    let interface = writer.interface("some").unwrap();
+    let mut reader = Reader::new(&file[..]).unwrap();
+    while let Some(record) = reader.next().unwrap() {
+        if is_kept(record.frame) {
+            let time = u64::try_from(record.time.unwrap()).unwrap();
+            writer.write(Entry::new(interface, time, record.data)).unwrap();
+        }
+    }
+    writer.finish().unwrap()
+}
+
 /// Many packets: those of `write_drop_after.pcap` again and again, each time a second later.
 pub fn long(packets: u64) -> Vec<u8> {
     let file = std::fs::read(capture("write_drop_after.pcap")).unwrap();

@@ -1,0 +1,33 @@
+// Connections, with what `rdmalab lint` says of them.
+
+/** Connections, with what their flows came to. */
+function showFlows(capture) {
+  const panel = document.getElementById("panel-flows");
+  const connections = connectionsOf(capture);
+  document.getElementById("tab-flows").textContent = `Flows (${connections.length.toLocaleString("en")})`;
+  if (connections.length === 0) panel.append(make("p", { class: "nothing" }, "No packet belongs to a flow."));
+  const add = (from) => {
+    for (const { number, packets } of connections.slice(from, from + 100)) {
+      const reports = capture.about.flows.filter((flow) => flow.connection === number && flow.report).map((flow) => flow.report);
+      panel.append(make("div", { class: "flow" },
+        make("h2", {}, capture.connectionName(number)),
+        reports.length === 0 ? null : make("pre", {}, reports.join("\n")),
+        make("p", {}, `${counted(packets, "packet")}. `, make("button", { class: "link", type: "button", onclick: () => setFilter("flow", String(number)) }, "Show only these."))));
+    }
+    if (from + 100 < connections.length) {
+      const more = make("button", { type: "button", onclick: () => { more.remove(); add(from + 100); } }, `${connections.length - from - 100} more`);
+      panel.append(more);
+    }
+  };
+  add(0);
+}
+
+/** Connections by their first flow, with the number of their packets. */
+function connectionsOf(capture) {
+  const counts = new Map();
+  for (let i = 0; i < capture.count; i++) {
+    const connection = capture.connection(i);
+    if (connection >= 0) counts.set(connection, (counts.get(connection) ?? 0) + 1);
+  }
+  return [...counts].map(([number, packets]) => ({ number, packets })).sort((a, b) => a.number - b.number);
+}

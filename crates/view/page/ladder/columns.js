@@ -1,0 +1,91 @@
+// Where the ladder's columns stand: frames and times, signs of findings, a line for each end with bands beside it, the plot, the
+// strip; and what stands above them.
+
+const MOST_LINES = 8;
+
+class Columns {
+  constructor(ladder) {
+    this.ladder = ladder;
+    this.heads = document.getElementById("heads");
+    this.lineOf = new Map();
+    this.names = [];
+    /** Where the lines of the ends stand. */
+    this.lines = [];
+  }
+
+  /** The ends that those who are shown need, the busiest first; more than there is room for share the last. */
+  chooseLines() {
+    const { capture, choice } = this.ladder;
+    const counts = new Map();
+    const count = (end) => end !== EVERYBODY && counts.set(end, (counts.get(end) ?? 0) + 1);
+    for (const i of choice.shown) {
+      count(capture.from[i]);
+      count(capture.to[i]);
+    }
+    const ends = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
+    const own = ends.length > MOST_LINES ? ends.slice(0, MOST_LINES - 1) : ends;
+    own.sort((a, b) => a - b);
+    this.lineOf = new Map(own.map((end, line) => [end, line]));
+    this.names = own.map((end) => capture.about.names[end]);
+    if (ends.length > own.length) this.names.push(`${ends.length - own.length} other ends`);
+  }
+
+  line(end) {
+    return this.lineOf.get(end) ?? this.names.length - 1;
+  }
+
+  /** Gives each column its place in the width that there is. */
+  layOut() {
+    const { width, plot, bands } = this.ladder;
+    const isNarrow = width < 560;
+    const strip = 12;
+    const plotWidth = plot.isOn ? Math.round(Math.min(Math.max(width * 0.27, 110), 360)) : 0;
+    const frame = isNarrow ? 46 : 62;
+    const time = isNarrow ? 0 : 108;
+    const signs = 24;
+    const last = this.names.length - 1;
+    const room = (line) => bands.room(line);
+    const left = frame + time + signs + (room(0) > 0 ? room(0) + 6 : 0) + 8;
+    const right = width - strip - plotWidth - (last > 0 && room(last) > 0 ? room(last) + 6 : 0) - 20;
+    this.frame = frame - 6;
+    this.time = time > 0 ? frame + time - 8 : 0;
+    this.sign = frame + time + signs / 2 - 2;
+    this.lines = this.names.map((_, line) => (last === 0 ? left : left + ((right - left) * line) / last));
+    this.left = left;
+    this.right = Math.max(right, left + 40);
+    this.plot = plotWidth > 0 ? { x: width - strip - plotWidth + 10, width: plotWidth - 22 } : null;
+    this.strip = { x: width - strip + 2, width: strip - 4 };
+    this.#head(width);
+  }
+
+  #head(width) {
+    this.heads.replaceChildren();
+    this.#title(this.time > 0 ? "frame" : "#", 8, this.frame - 8).style.textAlign = "right";
+    if (this.time > 0) this.#title("seconds", this.time - 100, 100).style.textAlign = "right";
+    const edge = this.plot ? this.plot.x - 8 : width;
+    const start = this.sign + 10;
+    this.lines.forEach((x, line) => {
+      const before = line === 0 ? start : (this.lines[line - 1] + x) / 2 + 4;
+      const after = line === this.lines.length - 1 ? edge : (x + this.lines[line + 1]) / 2 - 4;
+      const half = Math.min(150, Math.max(x - before, after - x));
+      const from = Math.max(before, x - half);
+      const to = Math.min(after, x + half);
+      const span = this.#title(this.names[line], from, to - from, "end");
+      // Over its line, as far as there is room.
+      if (x - from < to - x - 1) span.style.textAlign = "left";
+      else if (to - x < x - from - 1) span.style.textAlign = "right";
+    });
+    if (this.plot) this.plotHead = this.#title("PSN", this.plot.x, this.plot.width);
+  }
+
+  #title(text, x, width, name = "") {
+    const span = document.createElement("span");
+    span.textContent = text;
+    span.className = name;
+    span.title = text;
+    span.style.left = `${Math.round(x)}px`;
+    span.style.width = `${Math.round(width)}px`;
+    this.heads.append(span);
+    return span;
+  }
+}

@@ -73,14 +73,20 @@ fn read(options: &Options) -> Result<(Capture, Option<String>)> {
         Ok(capture) => Ok((capture, None)),
         Err(failure) => {
             let text = format!("{name}: {failure}");
+            let fitting = failure.fitting_filter();
             match failure {
                 ViewError::Read { capture, .. } if capture.packets() > 0 => Ok((*capture, Some(text))),
                 ViewError::Read { .. } => {
                     Err(Error::usage(text).advice("pcap and pcapng are read; is this one?"))
                 }
-                ViewError::TooMany | ViewError::TooLarge { .. } => Err(Error::usage(text)
-                    .advice("draw a part of it: --filter 'frame.number <= 100000', or by any other field")),
-                ViewError::Filter(_) => Err(Error::usage(text)),
+                ViewError::TooMany { .. } | ViewError::TooLarge { .. } | ViewError::Filter(_) => {
+                    let error = Error::usage(text);
+                    Err(match fitting {
+                        Some(filter) => error
+                            .advice(format!("draw a part of it: --filter '{filter}', or by any other field")),
+                        None => error,
+                    })
+                }
             }
         }
     }

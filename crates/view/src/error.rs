@@ -20,14 +20,30 @@ pub enum ViewError {
         capture: Box<Capture>,
     },
     /// It has more than [`MOST_PACKETS`] packets, those that the filter passes over not counted.
-    TooMany,
-    /// Its packets have more than [`MOST_BYTES`] bytes together.
+    TooMany {
+        /// The number in the file of the last packet that there is room for.
+        fits: u64,
+    },
+    /// Its packets have more than [`MOST_BYTES`] bytes together, likewise.
     TooLarge {
-        /// How many packets had fewer.
-        packets: u64,
+        /// The number in the file of the last packet that there is room for.
+        fits: u64,
     },
     /// The filter compares a field with a value of another kind.
     Filter(FilterError),
+}
+
+impl ViewError {
+    /// Of a capture that is too large, the filter with which as much of it is drawn as there is room for, from its beginning on
+    /// (or of what another filter leaves of it).
+    pub fn fitting_filter(&self) -> Option<String> {
+        match self {
+            ViewError::TooMany { fits } | ViewError::TooLarge { fits } => {
+                Some(format!("frame.number <= {fits}"))
+            }
+            ViewError::Read { .. } | ViewError::Filter(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for ViewError {
@@ -40,10 +56,12 @@ impl fmt::Display for ViewError {
                 }
                 write!(f, "at offset {} of what {packing} unpacks to: {}", error.offset, error.fault)
             }
-            ViewError::TooMany => write!(f, "more than {MOST_PACKETS} packets"),
-            ViewError::TooLarge { packets } => write!(
+            ViewError::TooMany { fits } => {
+                write!(f, "more than {MOST_PACKETS} packets; those up to frame {fits} can be drawn")
+            }
+            ViewError::TooLarge { fits } => write!(
                 f,
-                "its packets have more than {} MiB, the first {packets} of them less",
+                "its packets have more than {} MiB together; those up to frame {fits} can be drawn",
                 MOST_BYTES >> 20
             ),
             ViewError::Filter(error) => write!(f, "filter: {error}"),
@@ -56,7 +74,7 @@ impl std::error::Error for ViewError {
         match self {
             ViewError::Read { error, .. } => Some(error),
             ViewError::Filter(error) => Some(error),
-            ViewError::TooMany | ViewError::TooLarge { .. } => None,
+            ViewError::TooMany { .. } | ViewError::TooLarge { .. } => None,
         }
     }
 }

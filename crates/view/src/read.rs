@@ -1,6 +1,7 @@
 //! One pass over a capture.
 
 mod evidence;
+mod limits;
 mod told;
 
 use std::collections::HashSet;
@@ -24,12 +25,11 @@ use crate::segments::Segments;
 use crate::texts::{Distinct, Lines};
 
 use evidence::{whole_streams, would_tell};
+use limits::Limits;
 use told::{Told, role_of};
 
-/// Most packets that are drawn.
-pub const MOST_PACKETS: usize = 1_000_000;
-/// Most bytes that they may have together.
-pub const MOST_BYTES: u64 = 512 << 20;
+pub use limits::{MOST_BYTES, MOST_PACKETS};
+
 /// Seconds between packets beyond which a time is none to draw by.
 const FURTHEST: i128 = 1 << 52;
 
@@ -48,14 +48,17 @@ pub struct Options<'f> {
 /// If it is damaged or cut, or cannot be read: with what came before. If it is too large, see [`MOST_PACKETS`] and [`MOST_BYTES`].
 /// If the filter compares a field with a value of another kind.
 pub fn read(input: impl Read, options: Options<'_>) -> Result<Capture, ViewError> {
+    read_within(input, options, Limits::default())
+}
+
+fn read_within(input: impl Read, options: Options<'_>, limits: Limits) -> Result<Capture, ViewError> {
     let mut pass = Pass::default();
-    match pass.run(input, options) {
+    match pass.run(input, options, limits) {
         Ok(()) => Ok(pass.finish()),
         Err(Stop::Read(error, packing)) => {
             Err(ViewError::Read { error, packing, capture: Box::new(pass.finish()) })
         }
-        Err(Stop::TooMany) => Err(ViewError::TooMany),
-        Err(Stop::TooLarge) => Err(ViewError::TooLarge { packets: pass.packets.len() as u64 - 1 }),
+        Err(Stop::Limit(error)) => Err(error),
         Err(Stop::Filter(error)) => Err(ViewError::Filter(error)),
     }
 }
@@ -63,8 +66,8 @@ pub fn read(input: impl Read, options: Options<'_>) -> Result<Capture, ViewError
 enum Stop {
     Read(ReadError, Option<Packing>),
     Filter(FilterError),
-    TooMany,
-    TooLarge,
+    /// It does not fit.
+    Limit(ViewError),
 }
 
 #[derive(Default)]
@@ -92,7 +95,7 @@ struct Pass {
 }
 
 impl Pass {
-    fn run(&mut self, input: impl Read, options: Options<'_>) -> Result<(), Stop> {
+    fn run(&mut self, input: impl Read, options: Options<'_>, limits: Limits) -> Result<(), Stop> {
         let input = Unpacked::new(input).map_err(|error| {
             Stop::Read(ReadError { offset: 0, packets_before: 0, fault: ReadFault::Io(error) }, None)
         })?;
@@ -111,13 +114,11 @@ impl Pass {
             };
             let placed = self.told.placed.take();
             if is_drawn {
-                if self.packets.len() >= MOST_PACKETS {
-                    return Err(Stop::TooMany);
-                }
+                let bytes = self.frames.bytes + record.data.len() as u64;
+                limits
+                    .hold(self.packets.len(), bytes, self.packets.last().map(|packet| packet.frame))
+                    .map_err(Stop::Limit)?;
                 self.packet(&record, &dissection, placed, options.keeps_frames);
-                if self.frames.bytes > MOST_BYTES {
-                    return Err(Stop::TooLarge);
-                }
             } else {
                 self.passed_over += 1;
             }

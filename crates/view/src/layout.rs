@@ -4,12 +4,16 @@
 //! A field of a group is read from the frame, or stands in a column that the page has anyway, or is a word that all packets
 //! of the group share, or else is one of the packet's *extra* texts, taken in their order.
 
-use std::collections::HashMap;
+mod names;
+
+use std::hash::{Hash, Hasher};
 
 use rdmalab_trace::{Dissection, Field, Place, Reading, Record, Value, fields};
 use serde_json::{Value as Json, json};
 
 use crate::texts::Distinct;
+
+use names::{About, Name, Names, Tells};
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,11 +40,19 @@ enum From {
 }
 
 /// A field in its group; the place counts from the group's first byte.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
-    name: &'static str,
+    name: Name,
     place: Option<Place>,
     from: From,
+}
+
+/// Of all fields of all packets: so it is short. How a value is read hardly differs where name and place are the same.
+impl Hash for Entry {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+        state.write_usize(self.place.map_or(usize::MAX, |place| place.bit ^ place.bits.rotate_left(32)));
+    }
 }
 
 /// Fields of one header.
@@ -58,8 +70,7 @@ pub(crate) struct Layouts {
     /// Groups, and the bytes they begin at.
     layouts: Distinct<Vec<(u32, u32)>>,
     extras: Distinct<Vec<String>>,
-    /// Which header a field is of, by its name.
-    headers: HashMap<&'static str, &'static str>,
+    names: Names,
 }
 
 /// What a packet's fields tell of it besides.
@@ -83,12 +94,6 @@ pub(crate) struct Tcp {
     pub ends: bool,
 }
 
-/// Fields whose value is in a column.
-const COLUMNS: [&str; 5] =
-    ["frame.number", "frame.time_epoch", "frame.time_relative", "frame.len", "frame.cap_len"];
-/// Fields that have one of few words.
-const WORDS: [&str; 4] = ["rdmalab.opcode_name", "rdmalab.icrc", "rdmalab.vcrc", "rdmalab.iwarp_mpa.crc"];
-
 impl Layouts {
     /// Looks at all fields of a packet. `has_time` says that the column has its time.
     pub(crate) fn packet(
@@ -103,20 +108,22 @@ impl Layouts {
         let mut extras = Vec::new();
         let mut unit = None;
         fields(record, dissection, first, &mut |field| {
-            told.note(field);
-            let header = *self.headers.entry(field.name).or_insert_with(|| header(field.name));
+            let name = Name(field.name);
+            let about = self.names.about(name);
+            told.note(about.tells, field.value);
             let begins_unit = field.unit != unit;
             unit = field.unit;
+            let header = about.header;
             let is_new = open.last().is_none_or(|(_, above)| !header.is_empty() && header != *above);
-            if is_new || begins_unit || stands_alone(field.name) {
+            if is_new || begins_unit || about.stands_alone {
                 open.push((Group { entries: Vec::with_capacity(16), begins_unit }, header));
             }
-            let from = from(field, has_time);
+            let from = from(field, about, has_time);
             if from == From::Extra {
                 extras.push(field.value.to_string());
             }
             if let Some((group, _)) = open.last_mut() {
-                group.entries.push(Entry { name: field.name, place: field.place, from });
+                group.entries.push(Entry { name, place: field.place, from });
             }
         });
         let layout: Vec<(u32, u32)> = open.into_iter().map(|(group, _)| self.closed(group)).collect();
@@ -144,7 +151,7 @@ impl Layouts {
             .all
             .iter()
             .map(|group| {
-                let entries = group.entries.iter().map(|entry| entry.json(names.number(&entry.name)));
+                let entries = group.entries.iter().map(|entry| entry.json(names.number(&entry.name.0)));
                 json!([u8::from(group.begins_unit), entries.collect::<Vec<_>>()])
             })
             .collect();
@@ -190,38 +197,39 @@ impl Entry {
 }
 
 impl Told {
-    fn note(&mut self, field: &Field<'_>) {
-        let Value::Number(number) = field.value else {
-            match (field.name, field.value) {
-                ("infiniband.bth.destqp", Value::Hex(number, _)) => {
-                    self.queue_pair = u32::try_from(number).ok()
-                }
-                ("tcp.flags.syn", Value::Flag(is_set)) => self.tcp.get_or_insert_default().begins = is_set,
-                ("tcp.flags.fin", Value::Flag(is_set)) => self.tcp.get_or_insert_default().ends = is_set,
-                _ => {}
-            }
-            return;
+    fn note(&mut self, tells: Tells, value: Value<'_>) {
+        let number = match value {
+            Value::Number(number) | Value::Hex(number, _) => number,
+            Value::Flag(is_set) => is_set.into(),
+            _ => return,
         };
-        match field.name {
-            "infiniband.bth.psn" => self.psn = u32::try_from(number).ok(),
-            "tcp.srcport" => self.tcp.get_or_insert_default().ports[0] = number as u16,
-            "tcp.dstport" => self.tcp.get_or_insert_default().ports[1] = number as u16,
-            "tcp.seq_raw" => self.tcp.get_or_insert_default().sequence = number as u32,
-            "tcp.len" => self.tcp.get_or_insert_default().length = number as u32,
-            _ => {}
+        match tells {
+            Tells::Nothing => {}
+            Tells::QueuePair => self.queue_pair = u32::try_from(number).ok(),
+            Tells::Psn => self.psn = u32::try_from(number).ok(),
+            Tells::From => self.tcp().ports[0] = number as u16,
+            Tells::To => self.tcp().ports[1] = number as u16,
+            Tells::Sequence => self.tcp().sequence = number as u32,
+            Tells::Length => self.tcp().length = number as u32,
+            Tells::Begins => self.tcp().begins = number == 1,
+            Tells::Ends => self.tcp().ends = number == 1,
         }
+    }
+
+    fn tcp(&mut self) -> &mut Tcp {
+        self.tcp.get_or_insert_default()
     }
 }
 
-fn from(field: &Field<'_>, has_time: bool) -> From {
+fn from(field: &Field<'_>, about: About, has_time: bool) -> From {
     let is_time = matches!(field.value, Value::Time(_));
-    if COLUMNS.contains(&field.name) && (has_time || !is_time) {
+    if about.is_column && (has_time || !is_time) {
         return From::Column;
     }
     match field.place.map(|place| place.reading) {
         Some(Reading::Times(_)) => {}
         Some(Reading::Length) => return From::Frame(Form::Decimal),
-        Some(Reading::About) | None => return unread(field),
+        Some(Reading::About) | None => return unread(field, about),
     }
     From::Frame(match field.value {
         Value::Number(_) | Value::Wide(_) | Value::Flag(_) => Form::Decimal,
@@ -230,30 +238,14 @@ fn from(field: &Field<'_>, has_time: bool) -> From {
         Value::Ipv4(_) => Form::Ipv4,
         Value::Ipv6(_) => Form::Ipv6,
         Value::Bytes(_) => Form::Bytes,
-        Value::Time(_) | Value::Text(_) => return unread(field),
+        Value::Time(_) | Value::Text(_) => return unread(field, about),
     })
 }
 
 /// What does not stand in the frame.
-fn unread(field: &Field<'_>) -> From {
+fn unread(field: &Field<'_>, about: About) -> From {
     match field.value {
-        Value::Text(word) if WORDS.contains(&field.name) => From::Word(word.to_owned()),
+        Value::Text(word) if about.is_word => From::Word(word.to_owned()),
         _ => From::Extra,
     }
-}
-
-/// Fields whose length is different from packet to packet: with others, there would be as many groups as lengths.
-fn stands_alone(name: &str) -> bool {
-    matches!(name, "rdmalab.payload_length" | "infiniband.invariant.crc" | "tcp.len" | "tcp.seq_raw")
-}
-
-/// The header that a field is of, by its name; empty if it is of the one above.
-fn header(name: &'static str) -> &'static str {
-    let parts = match name.split('.').next() {
-        Some("rdmalab") => return "",
-        Some("infiniband") => 2,
-        _ => 1,
-    };
-    let end = name.match_indices('.').nth(parts - 1).map_or(name.len(), |(at, _)| at);
-    name.get(..end).unwrap_or(name)
 }

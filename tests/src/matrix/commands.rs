@@ -139,6 +139,11 @@ impl Cell {
         }
     }
 
+    /// Whether IPv6 is possible on the link (RFC 8200 §5).
+    fn has_v6(&self) -> bool {
+        self.link_mtu >= 1280
+    }
+
     /// The link of one of our programs, and what happens to packets there.
     fn link(&self, at: At) -> String {
         if let Some(iwarp @ Iwarp { carrier: Carrier::Sockets, .. }) = self.iwarp {
@@ -157,8 +162,7 @@ impl Cell {
             Peer::OursAtVeth => format!("--interface {end}"),
         };
         let mut link = format!("{device} --ip {v4}/24");
-        // IPv6 is not possible on a link below that (RFC 8200 §5).
-        if self.link_mtu >= 1280 {
+        if self.has_v6() {
             link += &format!(" --ip {v6}/64");
         }
         if self.in_vlan {
@@ -180,7 +184,9 @@ impl Cell {
     }
 
     fn ours(&self, at: At, port: u16, server: Option<String>) -> Side {
-        let (link, options, gid) = (self.link(at), self.options, self.gid());
+        // Without IPv6 there is one GID.
+        let gid = if self.has_v6() { self.gid() } else { 0 };
+        let (link, options) = (self.link(at), self.options);
         let called = server.clone().unwrap_or_default();
         let mut ends = true;
         let line = match self.program {

@@ -12,3 +12,4 @@ pub mod packet;
 pub mod pair;
 pub mod queue_pair;
 pub mod stream;
+pub mod view;

@@ -4,6 +4,8 @@
 mod conversation;
 mod stream;
 
+use std::borrow::Cow;
+
 use rdmalab_craft::trace::LinkType;
 use rdmalab_craft::wire::EthernetAddress;
 use rdmalab_craft::{Capture, Frame, Host};
@@ -11,18 +13,19 @@ use rdmalab_lint::{Finding, MOST_FINDINGS, Observer, RULES, Report, lint};
 
 /// Judges what the bytes stand for, twice.
 pub fn run(bytes: &[u8]) {
-    let Some((kind, rest)) = bytes.split_first() else { return };
-    match kind % 4 {
-        0 => {
-            judge(rest);
-        }
-        1 | 2 => {
-            judge(&conversation::roce(&mut Steps(rest)));
-        }
-        _ => {
-            judge(&stream::tcp(&mut Steps(rest)));
-        }
+    if let Some(file) = file(bytes) {
+        judge(&file);
     }
+}
+
+/// The capture file that the bytes stand for.
+pub(crate) fn file(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let (kind, rest) = bytes.split_first()?;
+    Some(match kind % 4 {
+        0 => Cow::Borrowed(rest),
+        1 | 2 => Cow::Owned(conversation::roce(&mut Steps(rest))),
+        _ => Cow::Owned(stream::tcp(&mut Steps(rest))),
+    })
 }
 
 /// Counts what is told.

@@ -64,6 +64,11 @@ fn what_is_judged_of_the_corpus_is_no_find() {
 }
 
 #[test]
+fn what_is_drawn_of_the_corpus_is_no_find() {
+    replay("view", fuzz::view::run);
+}
+
+#[test]
 fn descriptions_of_the_corpus_are_no_find() {
     replay("craft_spec", fuzz::craft_spec::run);
 }

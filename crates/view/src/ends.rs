@@ -52,13 +52,15 @@ impl Ends {
     /// behind the same Ethernet address who does: ARP and neighbour discovery with the host that they are for. `None` is
     /// everybody: groups and broadcasts.
     pub(crate) fn lines(&self) -> (Vec<Option<u32>>, Vec<String>) {
+        let senders: HashSet<u32> = self.pairs.all.iter().map(|(source, _)| *source).collect();
         let mut names = Vec::new();
         let mut places: HashMap<u32, u32> = HashMap::new();
         let mut of_address = Vec::with_capacity(self.addresses.all.len());
         for (number, address) in (0..).zip(&self.addresses.all) {
             let host = self.host(number, address);
             let name = self.addresses.all.get(host as usize).unwrap_or(address);
-            if is_group(name) {
+            // Who sends is somebody, whatever the address.
+            if is_group(name) && !senders.contains(&number) {
                 of_address.push(None);
                 continue;
             }

@@ -202,7 +202,14 @@ class Capture {
     const [before, behind] = what.split(/ qp=0x[^ ]*/, 2);
     // Of a management datagram only what it says.
     if (behind?.startsWith(" CM ")) return behind.slice(1);
-    return before + (behind ?? "");
+    const label = before + (behind ?? "");
+    // Of a NAK first what it refuses.
+    const [name, ...words] = label.split(" ");
+    const at = name === "ACKNOWLEDGE" ? words.findIndex((word) => /^(nak|rnr)=/.test(word)) : -1;
+    if (at < 0) return label;
+    const [refusal] = words.splice(at, 1);
+    const first = refusal.startsWith("nak=") ? `NAK ${refusal.slice(4)}` : `RNR_NAK ${refusal}`;
+    return [first, ...words].join(" ");
   }
 
   isAgain(i) {

@@ -202,25 +202,37 @@ class Ladder {
     if (isDense) this.dense.paint(first, last);
     else this.rows.paint(first, last);
     if (isDense || (!scale.isTime && scale.rowHeight < 15)) this.times.ticks(first, last);
+    else if (scale.isTime) this.times.spaced(first, last);
     if (this.columns.plot) this.plot.paint(this, context, first, last, isDense);
     this.troubles.paint();
   }
 
+  /** What rows stand on: a tint of what went wrong there, what was found by searching, the packet pointed at, the one looked at. */
   #rowBacks(first, last) {
-    const { context, scale, choice } = this;
+    const { context, scale, choice, troubles } = this;
     const height = Math.max(Math.min(scale.isTime ? 20 : scale.rowHeight, 26), 3);
-    const fill = (i, colour) => {
-      if (i < 0 || !choice.isShown(i)) return;
-      const row = choice.row(i);
+    const fill = (row, colour) => {
       if (row < first || row >= last) return;
       context.fillStyle = colour;
       context.fillRect(0, scale.y(row) - this.top - height / 2, this.width - 14, height);
     };
-    if (choice.hits.length > 0 && choice.hits.length < 5000) {
-      for (const hit of choice.hits) fill(hit, colours.raised);
+    if (!scale.isTime && scale.rowHeight >= 9) {
+      for (let row = first; row < last; row++) if (troubles.weights[row] > 0) fill(row, troubles.ground(choice.shown[row]));
     }
-    fill(choice.hovered, colours.hover);
-    fill(choice.selected, colours.chosen);
+    const fillPacket = (i, colour) => i >= 0 && choice.isShown(i) && fill(choice.row(i), colour);
+    if (choice.hits.length > 0 && choice.hits.length < 5000) {
+      for (const hit of choice.hits) fillPacket(hit, colours.raised);
+    }
+    fillPacket(choice.hovered, colours.hover);
+    fillPacket(choice.selected, colours.chosen);
+  }
+
+  /** The colour that a packet's row has. */
+  ground(i) {
+    const { choice, scale, troubles } = this;
+    if (choice.selected === i) return colours.chosen;
+    if (choice.hovered === i) return colours.hover;
+    return scale.isTime ? colours.paper : troubles.ground(i);
   }
 
   #lifelines() {

@@ -12,7 +12,7 @@ const colours = {};
 function readColours() {
   const style = getComputedStyle(document.documentElement);
   for (const name of ["back", "paper", "raised", "line", "ink", "soft", "faint", "accent", "chosen", "hover", "request", "read",
-    "response", "ack", "bad", "wait", "again", "manage", "note", "mono", "sans"]) {
+    "response", "ack", "bad", "wait", "again", "manage", "note", "bad-tint", "wait-tint", "again-tint", "mono", "sans"]) {
     colours[name] = style.getPropertyValue(`--${name}`).trim();
   }
 }
@@ -68,7 +68,7 @@ function arrowOf(capture, i) {
 }
 
 /** Draws an arrow; one that is lost ends in a cross before it is there. */
-function drawArrow(context, arrow, x, y, toX, toY) {
+function drawArrow(context, arrow, x, y, toX, toY, ground = colours.paper) {
   const share = arrow.isLost ? 0.62 : 1;
   const endX = x + (toX - x) * share;
   const endY = y + (toY - y) * share;
@@ -85,7 +85,7 @@ function drawArrow(context, arrow, x, y, toX, toY) {
   };
   if (arrow.isDouble) {
     line(4.2, arrow.dash);
-    context.strokeStyle = colours.paper;
+    context.strokeStyle = ground;
     line(1.8, []);
     context.strokeStyle = arrow.colour;
   } else {
@@ -113,6 +113,21 @@ function drawCross(context, x, y, size) {
   context.moveTo(x - size, y + size);
   context.lineTo(x + size, y - size);
   context.stroke();
+}
+
+/** A band: pale, with an edge in its colour. */
+function drawBand(context, colour, isFilled, x, y, length, width) {
+  context.fillStyle = colour;
+  context.globalAlpha = isFilled ? 1 : 0.35;
+  if (length > 6) {
+    context.beginPath();
+    context.roundRect(x, y, width, length, 2);
+    context.fill();
+  } else {
+    context.fillRect(x, y, width, length);
+  }
+  context.globalAlpha = 1;
+  context.fillRect(x, y + (length > 6 ? 1 : 0), 1.5, length - (length > 6 ? 2 : 0));
 }
 
 /** A band that nothing ends: an outline open below, and points that fade. */
@@ -145,7 +160,7 @@ function duration(nanoseconds) {
 
 function bytesText(bytes) {
   if (bytes < 10_000) return `${bytes.toLocaleString("en")} bytes`;
-  const [unit, scale] = bytes < 1e7 ? ["kB", 1e3] : bytes < 1e10 ? ["MB", 1e6] : ["GB", 1e9];
+  const [unit, scale] = bytes < 1e6 ? ["kB", 1e3] : bytes < 1e9 ? ["MB", 1e6] : ["GB", 1e9];
   return `${(bytes / scale).toFixed(bytes / scale < 100 ? 1 : 0)} ${unit}`;
 }
 

@@ -132,7 +132,7 @@ async function begin() {
     ladder.resize();
   };
   byId("plot-toggle").addEventListener("click", togglePlot);
-  if (document.documentElement.clientWidth < 640) togglePlot();
+  if (document.documentElement.clientWidth < 800) togglePlot();
 
   // Theme.
   const toggleTheme = () => {
@@ -182,8 +182,8 @@ async function begin() {
   const trouble = (direction) => {
     const rows = ladder.troubles.rows;
     const from = choice.selected < 0 ? -1 : choice.row(choice.selected);
-    const next = direction > 0 ? rows.find(([row]) => row > from) : rows.findLast(([row]) => row < from);
-    if (next) choice.select(choice.shown[next[0]]);
+    const next = direction > 0 ? rows.find((row) => row > from) : rows.findLast((row) => row < from);
+    if (next !== undefined) choice.select(choice.shown[next]);
   };
   const operation = (column) => {
     const band = choice.selected < 0 ? 0 : capture.band[choice.selected];

@@ -141,7 +141,18 @@ pub(crate) fn label(what: &str) -> String {
         }
         label.replace_range(at..end, "");
     }
-    label
+    refusal_first(&label).unwrap_or(label)
+}
+
+/// Of a NAK, first what it refuses.
+fn refusal_first(label: &str) -> Option<String> {
+    let mut words: Vec<&str> = label.strip_prefix("ACKNOWLEDGE ")?.split(' ').collect();
+    let at = words.iter().position(|word| word.starts_with("nak=") || word.starts_with("rnr="))?;
+    let refusal = words.remove(at);
+    let first =
+        refusal.strip_prefix("nak=").map_or_else(|| format!("RNR_NAK {refusal}"), |why| format!("NAK {why}"));
+    words.insert(0, &first);
+    Some(words.join(" "))
 }
 
 #[cfg(test)]
@@ -166,6 +177,18 @@ mod tests {
         assert_eq!(
             label(" RoCE UD SEND_ONLY psn=0 qkey=0x1 len=256 qp=0x000001 CM RTU comm=0x1 icrc ok"),
             "CM RTU comm=0x1"
+        );
+        assert_eq!(
+            label(" RoCE ACKNOWLEDGE psn=7 qp=0x000011 ack msn=1 icrc ok"),
+            "ACKNOWLEDGE psn=7 ack msn=1"
+        );
+        assert_eq!(
+            label(" RoCE ACKNOWLEDGE psn=7 qp=0x000011 nak=psn_sequence_error msn=0 icrc ok"),
+            "NAK psn_sequence_error psn=7 msn=0"
+        );
+        assert_eq!(
+            label(" RoCE ACKNOWLEDGE psn=7 qp=0x000011 rnr=12 msn=1 icrc ok"),
+            "RNR_NAK rnr=12 psn=7 msn=1"
         );
         assert_eq!(label(" qp=0x"), "qp=0x");
     }

@@ -60,6 +60,9 @@ const WRITTEN: [&str; 13] = [
     "note",
 ];
 const GROUNDS: [&str; 5] = ["back", "paper", "raised", "hover", "chosen"];
+/// What rows with trouble stand on, and what is written there.
+const TINTS: [&str; 3] = ["bad-tint", "wait-tint", "again-tint"];
+const WRITTEN_ON_TINTS: [&str; 7] = ["ink", "soft", "faint", "bad", "wait", "again", "note"];
 
 /// The colours of a theme, by name.
 type Theme = BTreeMap<String, Srgb<u8>>;
@@ -144,6 +147,7 @@ fn words_can_be_read_on_whatever_they_stand() {
     for (name, theme) in themes() {
         let mut pairs: Vec<(&str, &str)> =
             WRITTEN.iter().flat_map(|word| GROUNDS.map(|ground| (*word, ground))).collect();
+        pairs.extend(WRITTEN_ON_TINTS.iter().flat_map(|word| TINTS.map(|tint| (*word, tint))));
         pairs.push(("lit-ink", "lit"));
         for (word, ground) in pairs {
             let [word_colour, ground_colour] = [word, ground].map(|name| theme[name].into_format::<f32>());

@@ -51,11 +51,7 @@ function showLegend() {
     sign("note", "note"),
     make("h3", {}, "Operations"),
     sample((context) => {
-      context.globalAlpha = PALE;
-      context.fillStyle = colours.request;
-      context.beginPath();
-      context.roundRect(56, 1, 5, 22, 2.5);
-      context.fill();
+      drawBand(context, colours.request, false, 56, 1, 22, 5);
     }, "from its first packet to what completed it, beside who asked for it; a stripe within: packets went again"),
     sample((context) => drawOpenBand(context, colours.request, false, 56, 1, 10, 5), "nothing completed it: open after the last sign of it"),
     make("h3", {}, "PSN plot"),

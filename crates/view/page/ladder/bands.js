@@ -1,7 +1,9 @@
 // Operations as bands beside the end that asked for them, from their first packet to what completed them. Those that nothing
 // completed are outlines, open below the last sign of them.
 
+/** Widest and narrowest, with what is between two. */
 const BAND = 7;
+const NARROW_BAND = 5;
 
 class Bands {
   constructor(ladder) {
@@ -10,6 +12,7 @@ class Bands {
     this.beside = [];
     /** By line and place: bands in the order in which they begin. */
     this.stacks = new Map();
+    this.width = BAND;
   }
 
   /** The lines have changed. */
@@ -31,9 +34,15 @@ class Bands {
     for (const stack of this.stacks.values()) stack.sort((a, b) => capture.band_begun[a] - capture.band_begun[b]);
   }
 
+  /** Many bands beside each other are narrower, so that they leave room for the packets. */
+  layOut(width) {
+    const most = Math.max(...this.beside, 1);
+    this.width = Math.max(NARROW_BAND, Math.min(BAND, Math.floor((width * 0.06) / most)));
+  }
+
   /** The room that the bands of a line need. */
   room(line) {
-    return (this.beside[line] ?? 0) * BAND;
+    return (this.beside[line] ?? 0) * this.width;
   }
 
   paint(first, last) {
@@ -44,7 +53,7 @@ class Bands {
       const line = Math.floor(key / 16);
       const beside = key % 16;
       const x0 = columns.lines[line];
-      const x = line === 0 ? x0 - 8 - (beside + 1) * BAND : x0 + 6 + beside * BAND;
+      const x = line === 0 ? x0 - 8 - (beside + 1) * this.width : x0 + 6 + beside * this.width;
       // The first that has not ended in front: those of a stack do not overlap, but where all share the last place.
       let low = 0;
       let high = stack.length;
@@ -58,7 +67,6 @@ class Bands {
         drawnTo = this.#band(stack[at], x, drawnTo);
       }
     }
-    this.ladder.context.globalAlpha = 1;
   }
 
   /** Draws one; gives back how far it goes. Many that are too small to be told apart are drawn once. */
@@ -70,22 +78,13 @@ class Bands {
     if (end - drawnTo < 0.7 && !isChosen) return drawnTo;
     const y = Math.max(start - 3, -10);
     const length = Math.max(Math.min(end + 3, view + 10) - y, 1.5);
-    context.globalAlpha = isChosen ? 1 : PALE;
-    context.fillStyle = operationColour(capture.band_kind[band]);
-    if (capture.isOpen(band)) {
-      context.globalAlpha = 1;
-      drawOpenBand(context, operationColour(capture.band_kind[band]), isChosen, x, y, length, BAND - 2);
-    } else if (length > 6) {
-      context.beginPath();
-      context.roundRect(x, y, BAND - 2, length, 2.5);
-      context.fill();
-    } else {
-      context.fillRect(x, y, BAND - 2, length);
-    }
+    const colour = operationColour(capture.band_kind[band]);
+    const width = this.width - 2;
+    if (capture.isOpen(band)) drawOpenBand(context, colour, isChosen, x, y, length, width);
+    else drawBand(context, colour, isChosen, x, y, length, width);
     if (capture.band_repeated[band] > 0 && length > 16) {
-      context.globalAlpha = 1;
       context.fillStyle = colours.again;
-      context.fillRect(x + (BAND - 2) / 2 - 1, y + 3, 2, length - 6);
+      context.fillRect(x + width - (width > 4 ? 3 : 1.5), y + 3, width > 4 ? 2 : 1.5, length - 6);
     }
     return end;
   }

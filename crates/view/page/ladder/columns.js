@@ -44,6 +44,7 @@ class Columns {
     const time = isNarrow ? 0 : 108;
     const signs = 24;
     const last = this.names.length - 1;
+    bands.layOut(width);
     const room = (line) => bands.room(line);
     const left = frame + time + signs + (room(0) > 0 ? room(0) + 6 : 0) + 8;
     const right = width - strip - plotWidth - (last > 0 && room(last) > 0 ? room(last) + 6 : 0) - 20;
@@ -62,20 +63,25 @@ class Columns {
     this.heads.replaceChildren();
     this.#title(this.time > 0 ? "frame" : "#", 8, this.frame - 8).style.textAlign = "right";
     if (this.time > 0) this.#title("seconds", this.time - 100, 100).style.textAlign = "right";
-    const edge = this.plot ? this.plot.x - 8 : width;
-    const start = this.sign + 10;
+    const edge = this.plot ? this.plot.x - 14 : width - 16;
     this.lines.forEach((x, line) => {
-      const before = line === 0 ? start : (this.lines[line - 1] + x) / 2 + 4;
+      const before = line === 0 ? this.sign + 10 : (this.lines[line - 1] + x) / 2 + 4;
       const after = line === this.lines.length - 1 ? edge : (x + this.lines[line + 1]) / 2 - 4;
-      const half = Math.min(150, Math.max(x - before, after - x));
-      const from = Math.max(before, x - half);
-      const to = Math.min(after, x + half);
-      const span = this.#title(this.names[line], from, to - from, "end");
       // Over its line, as far as there is room.
-      if (x - from < to - x - 1) span.style.textAlign = "left";
-      else if (to - x < x - from - 1) span.style.textAlign = "right";
+      const span = this.#title(this.names[line], before, after - before, "end");
+      const wide = Math.min(after - before, this.#wide(this.names[line]) + 2);
+      const from = Math.max(before, Math.min(x - wide / 2, after - wide));
+      span.style.left = `${Math.round(from)}px`;
+      span.style.width = `${Math.ceil(wide)}px`;
     });
     if (this.plot) this.plotHead = this.#title("PSN", this.plot.x, this.plot.width);
+  }
+
+  /** How wide the name of an end is. */
+  #wide(text) {
+    const { context } = this.ladder;
+    context.font = `650 13px ${colours.sans}`;
+    return context.measureText(text).width;
   }
 
   #title(text, x, width, name = "") {

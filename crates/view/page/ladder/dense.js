@@ -35,7 +35,7 @@ class Dense {
       const i = choice.shown[row];
       const cell = y * 2 + (capture.from[i] < capture.to[i] ? 0 : 1);
       counts[cell] += 1;
-      const trouble = troubles.weight(i);
+      const trouble = troubles.weights[row];
       if (trouble > 0) troubled[cell] += 1;
       if (trouble > rank[cell]) {
         rank[cell] = trouble;

@@ -38,13 +38,13 @@ class Rows {
       arrow.width = Math.max(Math.min(arrow.width, spacing * 0.6), 0.7);
       if (arrow.isDouble) Object.assign(arrow, { isDouble: spacing >= 6, width: 2, colour: arrow.isLost ? colours.bad : colours.again });
     }
-    drawArrow(context, arrow, x, y - fall / 2, toX, y + fall / 2);
+    drawArrow(context, arrow, x, y - fall / 2, toX, y + fall / 2, this.ladder.ground(i));
     if (capture.findingsAt.has(i)) this.#sign(i, y, spacing);
     if (!scale.isTime && spacing >= 15 && row > 0) times.pause(row, y - spacing / 2);
     if (!hasText) return null;
     return () => {
       this.#words(i, arrow, x, toX, y);
-      times.write(row, y);
+      if (!scale.isTime) times.write(row, y);
     };
   }
 
@@ -90,21 +90,24 @@ class Rows {
       this.#lostWords(i, text, words, goesRight, x, at, x + (toX - x) * 0.62, toX, y);
       return;
     }
-    const wordsRoom = words === "" ? 0 : words.length + 3;
-    let text = label;
-    let extra = words;
-    if (label.length + wordsRoom > room) {
-      if (wordsRoom > 0 && room - wordsRoom < 14) extra = "";
-      room -= extra === "" ? 0 : wordsRoom;
-      if (text.length > room) text = `${text.slice(0, Math.max(room - 1, 1))}\u2026`;
-    }
+    const extra = this.#fitting(words, label.length, room);
+    room -= extra === "" ? 0 : extra.length + 3;
+    const text = label.length > room ? `${label.slice(0, Math.max(room - 1, 1))}\u2026` : label;
     const textWidth = text.length * this.character;
     const extraWidth = extra === "" ? 0 : (extra.length + 2) * this.character + 6;
     const whole = textWidth + extraWidth;
     const start = goesRight ? x + at : x - at - whole - 8;
-    context.globalAlpha = 0.94;
     this.#label(i, text, start, whole + 8, y);
     if (extra !== "") this.#pill(i, arrow, extra, start + 4 + textWidth + 6, extraWidth, y);
+  }
+
+  /** Of words in parts, as many as there is room for beside a label, or beside its beginning. */
+  #fitting(words, labelLength, room) {
+    const parts = words.split(", ");
+    const beside = Math.min(labelLength, 22);
+    while (parts.length > 1 && parts.join(", ").length + 3 + beside > room) parts.pop();
+    const fitting = parts.join(", ");
+    return fitting === "" || room - fitting.length - 3 < 14 ? "" : fitting;
   }
 
   /** What happened to it, beside where it begins. */
@@ -112,7 +115,7 @@ class Rows {
     const { context, capture } = this.ladder;
     context.font = `bold 13px ${colours.sans}`;
     context.textAlign = "center";
-    context.fillStyle = colours.paper;
+    context.fillStyle = this.ladder.ground(i);
     context.fillRect(x - 8, y - 8, 16, 16);
     context.fillStyle = capture.isAgain(i) && !arrow.isLost ? colours.again : arrow.colour;
     context.fillText(arrow.sign, x, y);
@@ -120,10 +123,9 @@ class Rows {
 
   /** What it is, on a ground of its own. */
   #label(i, text, x, width, y) {
-    const { context, choice } = this.ladder;
-    context.fillStyle = choice.selected === i ? colours.chosen : choice.hovered === i ? colours.hover : colours.paper;
+    const { context } = this.ladder;
+    context.fillStyle = this.ladder.ground(i);
     context.fillRect(x, y - 8, width, 16);
-    context.globalAlpha = 1;
     context.font = `12px ${colours.mono}`;
     context.textAlign = "left";
     context.fillStyle = colours.ink;

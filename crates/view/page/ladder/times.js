@@ -33,6 +33,18 @@ class RowTimes {
     }
   }
 
+  /** As time goes by, those of the rows that are far enough from each other. */
+  spaced(first, last) {
+    const { scale, top } = this.ladder;
+    let before = -Infinity;
+    for (let row = first; row < last; row++) {
+      const y = scale.y(row) - top;
+      if (y - before < 13) continue;
+      this.write(row, y);
+      before = y;
+    }
+  }
+
   /** A line above a row before which nothing came for long. */
   pause(row, y) {
     const { context, columns, scale, width } = this.ladder;
@@ -70,7 +82,8 @@ class RowTimes {
       for (let row = step; row < times.length; row += step) gaps.push(times[row] - times[row - 1]);
       gaps.sort((a, b) => a - b);
       const usual = gaps[Math.floor(gaps.length * 0.5)] ?? 0;
-      this.long = Math.max(usual * 100, 20_000);
+      const rare = gaps[Math.floor(gaps.length * 0.97)] ?? 0;
+      this.long = Math.max(usual * 100, rare, 20_000);
     }
     return this.long;
   }

@@ -7,6 +7,7 @@
 mod support;
 
 mod driver;
+mod frames;
 
 use std::collections::BTreeSet;
 
@@ -111,8 +112,7 @@ fn keys_alone_reach_everything() {
     // The next trouble, which here is a finding.
     browser.keys("]");
     let trouble = selected();
-    let is_trouble =
-        "return window.rdmalab.ladder.troubles.rows.some(([row]) => row === window.rdmalab.choice.selected)";
+    let is_trouble = "return window.rdmalab.ladder.troubles.rows.includes(window.rdmalab.choice.selected)";
     assert_eq!(browser.run(is_trouble), json!(true), "{trouble}");
     // Search: what is typed goes into the field, Enter goes on.
     browser.keys("/");

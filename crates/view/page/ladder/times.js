@@ -60,16 +60,11 @@ class RowTimes {
     context.setLineDash([]);
     // Where there is no column of times, there is no room for how long.
     if (columns.time === 0) return;
-    const text = `+${duration(gap)}`;
-    context.font = `10.5px ${colours.sans}`;
-    const wide = context.measureText(text).width + 8;
-    const right = columns.time;
-    context.fillStyle = colours.paper;
-    context.fillRect(right - wide, y - 6, wide + 4, 12);
+    context.font = `9.5px ${colours.sans}`;
     context.fillStyle = colours.soft;
     context.textAlign = "right";
     context.textBaseline = "middle";
-    context.fillText(text, right, y);
+    context.fillText(`+${duration(gap)}`, columns.time, y);
   }
 
   /** Longer than almost all pauses of what is shown. */

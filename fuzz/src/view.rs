@@ -9,7 +9,7 @@ const MOST_PICTURES: usize = 4;
 
 /// Draws what the bytes stand for.
 pub fn run(bytes: &[u8]) {
-    let Some(file) = crate::lint::file(bytes) else { return };
+    let Some(file) = super::lint::file(bytes) else { return };
     let Some((capture, damage)) = opened(&file) else { return };
     let page = page(&capture, damage.as_deref());
     if let Some((again, _)) = opened(&file) {

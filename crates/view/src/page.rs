@@ -32,7 +32,7 @@ const SCRIPTS: [&str; 20] = [
     include_str!("../page/ladder/troubles.js"),
     include_str!("../page/plot.js"),
     include_str!("../page/details.js"),
-    include_str!("../page/details/bytes.js"),
+    include_str!("../page/details/fields_and_bytes.js"),
     include_str!("../page/details/findings.js"),
     include_str!("../page/details/flows.js"),
     include_str!("../page/details/legend.js"),

@@ -140,3 +140,60 @@ impl Unfinished {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEND: Part = Part {
+        kind: OperationKind::Send,
+        starts: false,
+        ends: false,
+        is_new: true,
+        is_repeated: false,
+        bytes: 256,
+    };
+    const FIRST: Part = Part { starts: true, ..SEND };
+    const LAST: Part = Part { ends: true, bytes: 10, ..SEND };
+    const AGAIN: Part = Part { is_new: false, is_repeated: true, ..SEND };
+    const READ: Part = Part { kind: OperationKind::Read, starts: true, ends: true, bytes: 600, ..SEND };
+
+    /// First PSN, PSNs, bytes, repetitions, packets.
+    type Told = (u32, i64, u64, u64, Vec<u32>);
+
+    fn told(packets: &[(u32, Option<Part>)], path_mtu: Option<u32>) -> Vec<Told> {
+        let placed: Vec<_> = (0..).zip(packets).map(|(place, (psn, part))| (place, *psn, *part)).collect();
+        let made = put_together(&placed, path_mtu).into_iter();
+        made.map(|made| (made.first_psn, made.span, made.bytes, made.repeated, made.packets)).collect()
+    }
+
+    #[test]
+    fn messages_are_put_together_where_psns_go_round_and_where_packets_are_missing() {
+        let packets =
+            [(PSNS - 1, Some(FIRST)), (0, Some(SEND)), (3, Some(LAST)), (0, Some(AGAIN)), (4, None)];
+        assert_eq!(told(&packets, None), [(PSNS - 1, 5, 522, 1, vec![0, 1, 2, 3])]);
+    }
+
+    #[test]
+    fn a_message_whose_first_packet_is_missing_is_none() {
+        assert_eq!(told(&[(5, Some(SEND)), (6, Some(LAST)), (6, None)], None), []);
+        // Nor is what was asked for again, when the first time was complete.
+        let again = Part { starts: true, ..AGAIN };
+        assert_eq!(told(&[(5, Some(again))], None), []);
+    }
+
+    #[test]
+    fn answers_belong_to_the_read_that_takes_their_psns() {
+        let packets = [(5, Some(READ)), (8, Some(FIRST)), (6, None), (7, None), (8, None)];
+        assert_eq!(told(&packets, Some(256)), [(5, 3, 600, 0, vec![0, 2, 3]), (8, 1, 256, 0, vec![1, 4])],);
+        let packets = [(5, Some(READ)), (6, None), (7, None)];
+        assert_eq!(told(&packets, None), [(5, 1, 600, 0, vec![0, 1, 2])], "as many as there are");
+    }
+
+    #[test]
+    fn a_conversation_that_begins_anew_may_have_the_same_psns() {
+        let only = Part { ends: true, ..FIRST };
+        let packets = [(5, Some(only)), (5, Some(only)), (5, None)];
+        assert_eq!(told(&packets, None), [(5, 1, 256, 0, vec![0]), (5, 1, 256, 0, vec![1, 2])]);
+    }
+}

@@ -8,6 +8,8 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
+use rdmalab_programs::Herald;
+
 /// Exit code: the peer or the check failed.
 pub const CHECK_FAILED: u8 = 1;
 /// Exit code: wrong usage or unreadable input.
@@ -106,6 +108,11 @@ pub fn unprinted(error: io::Error) -> Error {
 pub fn print(line: impl Display) -> Result<()> {
     let mut out = anstream::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(unprinted)
+}
+
+/// Tells what is waited for on standard error.
+pub fn herald() -> Herald {
+    Herald::new(|what| tell(format_args!("rdmalab: nothing for 3 s: waiting for {what}")))
 }
 
 /// Prints one line to standard error, if anybody listens there.

@@ -16,7 +16,7 @@ use crate::address;
 use crate::discards;
 use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
-use crate::outcome::{Error, Outcome, Result, print, tell as tell_error};
+use crate::outcome::{Error, Outcome, Result, herald, print, tell as tell_error};
 use crate::serve::ports;
 
 /// How long leaving the peer may take after Ctrl-C.
@@ -413,6 +413,7 @@ impl Options {
             managed: self.rdma_cm,
             patience: (self.wait > 0).then(|| Duration::from_secs(self.wait)),
             stop,
+            herald: herald(),
             ..usual
         }
     }

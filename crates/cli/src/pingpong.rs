@@ -12,7 +12,7 @@ use crate::address;
 use crate::discards;
 use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
-use crate::outcome::{Error, Outcome, Result, print};
+use crate::outcome::{Error, Outcome, Result, herald, print};
 use crate::serve::ports;
 
 /// Speaks ibv_rc_pingpong, or one of its sisters, with a peer: as client if a server is named, else as server. The peer
@@ -184,6 +184,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
         // The real program's ACK timeout is 67 ms; where packets are lost, several may pass before it is heard again.
         linger: Duration::from_millis(if mistreats { 1000 } else { 150 }),
         patience: (options.wait > 0).then(|| Duration::from_secs(options.wait)),
+        herald: herald(),
     };
 
     // What cannot be printed must not end the game; it comes out at the end.

@@ -14,7 +14,7 @@ use rdmalab_programs::{ConnectError, Report};
 use crate::address;
 use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
-use crate::outcome::{Error, Outcome, Result, print, tell};
+use crate::outcome::{Error, Outcome, Result, herald, print, tell};
 
 /// How long the ping that is under way and the end of the connection may take after Ctrl-C.
 const GRACE: Duration = Duration::from_secs(4);
@@ -114,6 +114,7 @@ fn ping(options: &Options, device: &rdmalab_device::Device, stop: &Arc<AtomicBoo
         validate: options.validate,
         patience: (options.wait > 0).then(|| Duration::from_secs(options.wait)),
         stop: Arc::clone(stop),
+        herald: herald(),
         ..rping::Options::new(SocketAddr::new(server, options.port))
     };
     // What cannot be printed must not end the game; it comes out at the end.

@@ -11,7 +11,7 @@ use rdmalab_programs::{ClientOptions, ConnectError, Report, Stop, ucmatose, udad
 use crate::address;
 use crate::interrupt;
 use crate::link::{LinkOptions, Opened};
-use crate::outcome::{Error, Outcome, Result, print};
+use crate::outcome::{Error, Outcome, Result, herald, print};
 
 /// How long what is under way and the end of all connections may take after Ctrl-C.
 const GRACE: Duration = Duration::from_secs(5);
@@ -72,6 +72,7 @@ impl Options {
             messages: self.messages,
             size: self.size,
             stop,
+            herald: herald(),
             ..ClientOptions::new(server, Duration::from_secs(self.wait))
         }
     }

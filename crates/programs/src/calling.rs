@@ -11,6 +11,7 @@ use rdmalab_device::{
 };
 
 use crate::connect_error::ConnectError;
+use crate::herald::{Herald, Vigil};
 
 /// How long whoever has to act may take; for ever, if not given.
 pub(crate) type Patience = Option<Duration>;
@@ -27,16 +28,18 @@ const GRACE: Duration = Duration::from_secs(1);
 pub(crate) fn patiently<T>(
     patience: Patience,
     stop: &AtomicBool,
+    herald: &Herald,
     what: &'static str,
     mut wait: impl FnMut(Duration) -> Result<Option<T>, DeviceError>,
 ) -> Result<T, ConnectError> {
-    let begun = Instant::now();
+    let (begun, vigil) = (Instant::now(), Vigil::new(herald));
     let mut asked: Option<Instant> = None;
     loop {
         let left = patience.map_or(LOOK, |patience| patience.saturating_sub(begun.elapsed()).min(LOOK));
         if let Some(found) = wait(left)? {
             return Ok(found);
         }
+        vigil.lasts(begun.elapsed(), what);
         if stop.load(Ordering::Relaxed) && asked.get_or_insert_with(Instant::now).elapsed() >= GRACE {
             return Err(ConnectError::Interrupted);
         }
@@ -64,10 +67,11 @@ pub(crate) fn next_event(
     channel: &EventChannel,
     patience: Patience,
     stop: &AtomicBool,
+    herald: &Herald,
     what: &'static str,
 ) -> Result<ChannelEvent, ConnectError> {
     loop {
-        let event = patiently(patience, stop, what, |patience| channel.wait(Some(patience)))?;
+        let event = patiently(patience, stop, herald, what, |patience| channel.wait(Some(patience)))?;
         match event.kind {
             CmEventKind::AddressResolved | CmEventKind::RouteResolved | CmEventKind::TimeWaitExit => {}
             _ => return Ok(event),

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use crate::calling::Stop;
+use crate::herald::Herald;
 
 /// What a client does.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub struct ClientOptions {
     /// Set when the client is to end: it then ends its connections, and fails with
     /// [`ConnectError::Interrupted`](crate::ConnectError::Interrupted).
     pub stop: Stop,
+    /// Is told what is waited for.
+    pub herald: Herald,
 }
 
 impl ClientOptions {
@@ -36,6 +39,7 @@ impl ClientOptions {
             size: 100,
             patience: Some(patience),
             stop: Stop::default(),
+            herald: Herald::default(),
         }
     }
 }

@@ -6,6 +6,7 @@
 mod calling;
 mod client_options;
 mod connect_error;
+mod herald;
 mod meeting;
 pub mod perf;
 pub mod pingpong;
@@ -19,5 +20,6 @@ pub mod udaddy;
 pub use calling::Stop;
 pub use client_options::ClientOptions;
 pub use connect_error::ConnectError;
+pub use herald::Herald;
 pub use meeting::NoSuchGid;
 pub use report::Report;

@@ -29,6 +29,7 @@ pub use options::{DEFAULT_PORT, Length, Measure, Operation, Options, Role};
 pub use table::{Columns, Each, Heading, RULE, Row, SideLine};
 
 use crate::calling::patiently;
+use crate::herald::Herald;
 use crate::meeting::{own_gid, stay};
 use exchange::{Exchange, FIRST_WORD, Wait};
 use managed::{Manager, Talk};
@@ -89,7 +90,8 @@ pub fn run(
             tell(Step::Listening(SocketAddr::new(own, options.port)));
         }
         let talk = Talk::open(device, &manager)?;
-        let exchange = Exchange::new(talk, role, options.patience, &options.stop, &heard).managed();
+        let exchange = Exchange::new(talk, role, options.patience, &options.stop, &heard);
+        let exchange = exchange.managed().heralded(&options.herald);
         return test.run(exchange, Some(own), Some(&manager), tell);
     }
     let stream = match role {
@@ -97,7 +99,7 @@ pub fn run(
             let listener = device.listen(options.port)?;
             tell(Step::Listening(SocketAddr::new(own_gid(device, options.gid_index, None)?.1, options.port)));
             let wait = |patience| listener.accept(Some(patience));
-            patiently(options.patience, &options.stop, "a client", wait)?
+            patiently(options.patience, &options.stop, &Herald::default(), "a client", wait)?
         }
         Role::Client(server) => device.connect(SocketAddr::new(server, options.port), options.patience)?,
     };
@@ -129,6 +131,7 @@ impl Test<'_> {
         let peer = stream.ends().map(|(_, peer)| peer.ip());
         let heard = || self.device.counters().rcvd_pkts;
         let exchange = Exchange::new(stream, self.role, self.options.patience, &self.options.stop, &heard);
+        let exchange = exchange.heralded(&self.options.herald);
         self.run(exchange, peer, None, tell)
     }
 

@@ -27,6 +27,7 @@ pub use hello::Side;
 pub use kind::Kind;
 pub use report::Report;
 
+use crate::herald::Herald;
 use crate::meeting::{own_gid, stay};
 use session::Session;
 
@@ -66,6 +67,8 @@ pub struct Options {
     pub linger: Duration,
     /// How long to wait for the peer to connect, and for each next message; for ever, if not given.
     pub patience: Option<Duration>,
+    /// Is told what is waited for.
+    pub herald: Herald,
 }
 
 impl Default for Options {
@@ -84,6 +87,7 @@ impl Default for Options {
             ack_timeout: 14,
             linger: Duration::from_millis(150),
             patience: Some(Duration::from_secs(60)),
+            herald: Herald::default(),
         }
     }
 }

@@ -27,6 +27,7 @@ pub(crate) use answerer::Answerer;
 pub use client::connect;
 
 use crate::calling::Stop;
+use crate::herald::Herald;
 use crate::report::Report;
 
 /// The RDMA-CM port that the program listens on if nothing else is said.
@@ -51,6 +52,8 @@ pub struct Options {
     pub patience: Option<Duration>,
     /// Set when the client is to end, behind the ping that is under way: it then ends its connection.
     pub stop: Stop,
+    /// Is told what is waited for.
+    pub herald: Herald,
 }
 
 impl Options {
@@ -64,6 +67,7 @@ impl Options {
             validate: false,
             patience: Some(Duration::from_secs(60)),
             stop: Stop::default(),
+            herald: Herald::default(),
         }
     }
 }

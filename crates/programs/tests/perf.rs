@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rdmalab_device::{Device, DeviceConfig, HostAddress, PathMtu, QueuePairType, Transport};
 use rdmalab_programs::perf::{Length, Measure, Operation, Options, PerfError, Role, Row, Step, run};
@@ -311,6 +311,22 @@ fn two_sides_that_were_told_different_things_say_so_and_end() {
     let read = Options { patience, ..options(Operation::Read, Measure::Bandwidth, 10, 1000) };
     let (_, client) = play(&usual, &read);
     assert!(matches!(client, Err(PerfError::Failed { .. })), "{client:?}");
+}
+
+#[test]
+fn a_client_that_was_told_of_fewer_messages_is_not_waited_for() {
+    for measure in [Measure::Bandwidth, Measure::Latency] {
+        let server = options(Operation::Send, measure, 100, 1000);
+        let client = options(Operation::Send, measure, 50, 1000);
+        let begun = Instant::now();
+        let (server, client) = play(&server, &client);
+        assert!(
+            matches!(server, Err(PerfError::Fewer { received: 50, expected: 100 })),
+            "{measure:?}: {server:?}"
+        );
+        assert!(matches!(client, Err(PerfError::Hangup { .. })), "{measure:?}: {client:?}");
+        assert!(begun.elapsed() < Duration::from_secs(10), "{measure:?}: {:?}", begun.elapsed());
+    }
 }
 
 #[test]

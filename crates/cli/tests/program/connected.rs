@@ -114,6 +114,29 @@ fn a_client_at_another_programs_port_is_told_at_once_by_both_sides() {
 }
 
 #[test]
+fn what_is_waited_for_is_told_before_the_patience_ends() {
+    let serve = Running::start(&["serve", "--ip", "127.80.27.1"], "until Ctrl-C");
+    let lines = [
+        ("perf send -p 18516 127.80.27.1", "a completion (were both sides told the same test"),
+        ("perf send --lat -p 18516 127.80.27.1", "the next message (were both sides told the same test"),
+        ("pingpong -s 100 127.80.27.1", "the next message (were both sides told the same -s and -n?)"),
+        ("rping -c -a 127.80.27.9", "an answer to the call"),
+        ("ucmatose -s 127.80.27.9", "an answer to a call"),
+        ("udaddy -s 127.80.27.9", "an answer to a question"),
+    ];
+    std::thread::scope(|scope| {
+        for (place, (line, what)) in lines.into_iter().enumerate() {
+            scope.spawn(move || {
+                let own = format!("127.80.27.{}", 10 + place);
+                let line: Vec<&str> = line.split(' ').chain(["--ip", &own, "--wait", "4"]).collect();
+                rdmalab(&line).exits(1).says(&format!("rdmalab: nothing for 3 s: waiting for {what}"));
+            });
+        }
+    });
+    serve.end("-INT").exits(0);
+}
+
+#[test]
 fn a_client_of_ucmatose_that_cannot_come_to_its_end_says_at_once_what_to_do() {
     let serve = Running::start(&["serve", "--ip", "127.80.5.1"], "until Ctrl-C");
     let client = ["ucmatose", "-s", "127.80.5.1", "--ip", "127.80.5.2"];

@@ -9,7 +9,7 @@ use rdmalab_device::{Completion, CompletionStatus, SendFlags, SendRequest};
 
 use super::credit::Account;
 use super::error::PerfError;
-use super::exchange::{Figures, Terms};
+use super::exchange::{Figures, Presence, Terms};
 use super::figures::Tally;
 use super::managed::greeting;
 use super::options::{Length, Operation, Options};
@@ -17,6 +17,7 @@ use super::requests::{
     Values, check, check_length, count_of, id, is_credit, is_receive, post_receive, queue_pair_of, work,
 };
 use super::session::{Ring, Session};
+use crate::herald::Vigil;
 
 /// How often one who has nothing to do looks at the clock.
 const LOOK: Duration = Duration::from_millis(100);
@@ -49,16 +50,16 @@ pub(super) struct Measured {
     pub(super) is_interrupted: bool,
 }
 
-/// Runs the test. `is_over` says whether the peer has gone; `tell` is told now and then how many messages are done.
+/// Runs the test. `peer` says where the peer is; `tell` is told now and then how many messages are done.
 pub(super) fn run(
     session: &Session,
     options: &Options,
     terms: &Terms,
     load: Load,
-    is_over: &dyn Fn() -> bool,
+    peer: &mut dyn FnMut() -> Presence,
     tell: &mut dyn FnMut(u64),
 ) -> Result<Measured, PerfError> {
-    let mut flow = Flow::new(session, options, terms, load, is_over);
+    let mut flow = Flow::new(session, options, terms, load, peer);
     let is_interrupted = match flow.run(tell) {
         Err(PerfError::Interrupted) => true,
         outcome => {
@@ -103,9 +104,10 @@ struct Flow<'a> {
     last: u64,
     /// What is sent inline.
     inline: Option<Vec<u8>>,
-    /// Whether the peer has gone, and whether that was so already when we last looked.
-    is_over: &'a dyn Fn() -> bool,
-    was_over: bool,
+    peer: &'a mut dyn FnMut() -> Presence,
+    /// Where the peer was when we last looked.
+    was: Presence,
+    vigil: Vigil,
     /// Whether a queue pair would send if its peer had granted more.
     is_out_of_credit: bool,
 }
@@ -116,7 +118,7 @@ impl<'a> Flow<'a> {
         options: &'a Options,
         terms: &Terms,
         load: Load,
-        is_over: &'a dyn Fn() -> bool,
+        peer: &'a mut dyn FnMut() -> Presence,
     ) -> Self {
         let ring = Ring::new(load.size, terms);
         let (messages, end, window) = match options.length {
@@ -148,8 +150,9 @@ impl<'a> Flow<'a> {
             received: Tally::new(false, window),
             last: 0,
             inline,
-            is_over,
-            was_over: false,
+            peer,
+            was: Presence::There,
+            vigil: Vigil::new(&options.herald),
             is_out_of_credit: false,
         }
     }
@@ -246,28 +249,39 @@ impl<'a> Flow<'a> {
 
     /// Waits for a completion, not too long.
     fn wait(&mut self) -> Result<(), PerfError> {
+        let longest = self.options.patience.map_or(LOOK, |patience| patience.min(LOOK));
         // Credits come without a word.
-        let look = if self.is_out_of_credit { CREDIT_LOOK } else { LOOK };
-        let look = self.options.patience.map_or(look, |patience| patience.min(look));
+        let look = if self.is_out_of_credit { CREDIT_LOOK.min(longest) } else { longest };
         if let Some(completion) = self.session.completions.wait(Some(look))? {
             return self.handle(&completion);
         }
-        // What it said before it went has come by the next look.
-        if std::mem::replace(&mut self.was_over, (self.is_over)()) && self.now() < self.end {
-            return Err(PerfError::Gone);
-        }
         let silent = Duration::from_nanos(self.now() - self.last);
+        if silent < longest {
+            return Ok(());
+        }
+        let what = if self.load.sends {
+            "a completion (were both sides told the same test, -c, -s and -n?)"
+        } else {
+            "the next message (were both sides told the same test, -c, -s and -n?)"
+        };
+        self.vigil.lasts(silent, what);
+        // What it said or sent before has come by the next look.
+        match std::mem::replace(&mut self.was, (self.peer)()) {
+            Presence::Gone if self.now() < self.end => return Err(PerfError::Gone),
+            Presence::Done if !self.load.sends => self.is_all_there(silent)?,
+            _ => {}
+        }
         match self.options.patience {
-            Some(patience) if silent >= patience => {
-                let what = if self.load.sends {
-                    "a completion (were both sides told the same test, -c, -s and -n?)"
-                } else {
-                    "the next message (were both sides told the same test, -c, -s and -n?)"
-                };
-                Err(PerfError::Silence { what, patience })
-            }
+            Some(patience) if silent >= patience => Err(PerfError::Silence { what, patience }),
             _ => Ok(()),
         }
+    }
+
+    /// Fails where the client has no more to send, and we wait for more.
+    fn is_all_there(&self, silent: Duration) -> Result<(), PerfError> {
+        let Some(messages) = self.messages.filter(|_| silent >= QUIET) else { return Ok(()) };
+        let expected = messages.saturating_mul(self.lanes.len() as u64);
+        Err(PerfError::Fewer { received: self.received.all_done(), expected })
     }
 
     fn handle(&mut self, completion: &Completion) -> Result<(), PerfError> {

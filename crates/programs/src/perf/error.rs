@@ -102,6 +102,17 @@ pub enum PerfError {
         /// Messages of the client's result.
         sent: u64,
     },
+    /// The client is through with fewer messages than were to come.
+    #[error(
+        "the client is done, and {received} of {expected} messages have arrived: was it told another number (-n), or another \
+         connection (-c), or does the network lose some?"
+    )]
+    Fewer {
+        /// Messages that have come.
+        received: u64,
+        /// Messages that were to come.
+        expected: u64,
+    },
     /// The peer left in the middle.
     #[error("the peer has gone before the test was over; it may have said why")]
     Gone,

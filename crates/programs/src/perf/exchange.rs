@@ -18,6 +18,7 @@ pub use words::{Figures, Side};
 
 use super::Role;
 use super::error::PerfError;
+use crate::herald::{Herald, Vigil};
 use words::{
     MANAGED_SIDE_LENGTH, OUR_VERSION, SIDE_LENGTH, decode_mtu, decode_version, encode_mtu, encode_version,
 };
@@ -61,6 +62,17 @@ pub(super) struct Terms {
     pub(super) line: u32,
 }
 
+/// Where the peer is, while data flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// At its part of the test.
+    There,
+    /// Through with it: it has said its next word.
+    Done,
+    /// It has left without one.
+    Gone,
+}
+
 /// One side of a conversation.
 pub(super) struct Exchange<'a, S> {
     stream: S,
@@ -71,6 +83,9 @@ pub(super) struct Exchange<'a, S> {
     stop: &'a AtomicBool,
     /// Counts packets that arrived: a peer that sends some is alive.
     heard: &'a dyn Fn() -> u64,
+    vigil: Vigil,
+    /// A byte of the peer's next message that was taken before its time.
+    ahead: Option<u8>,
 }
 
 impl<'a, S: Wait> Exchange<'a, S> {
@@ -81,7 +96,7 @@ impl<'a, S: Wait> Exchange<'a, S> {
         stop: &'a AtomicBool,
         heard: &'a dyn Fn() -> u64,
     ) -> Self {
-        Self { stream, is_managed: false, role, patience, stop, heard }
+        Self { stream, is_managed: false, role, patience, stop, heard, vigil: Vigil::default(), ahead: None }
     }
 
     /// The same with connections by rdma_cm.
@@ -89,14 +104,31 @@ impl<'a, S: Wait> Exchange<'a, S> {
         Self { is_managed: true, ..self }
     }
 
+    /// The same with somebody who is told what is waited for.
+    pub(super) fn heralded(self, herald: &Herald) -> Self {
+        Self { vigil: Vigil::new(herald), ..self }
+    }
+
     /// Where connections are made by rdma_cm, those of the test are made between two swaps without meaning.
     pub(super) fn pause(&mut self) -> Result<(), PerfError> {
         self.swap("the word that a connection follows", &[0; MANAGED_SIDE_LENGTH]).map(|_| ())
     }
 
-    /// Whether the peer has gone. As long as data flows, nobody has anything to say, and stays.
-    pub(super) fn is_over(&self) -> bool {
-        self.stream.is_over()
+    /// Whether the peer is still at its part. As long as data flows, nobody has anything to say, and stays.
+    pub(super) fn presence(&mut self) -> Presence {
+        /// What has come is there at once.
+        const GLANCE: Duration = Duration::from_millis(1);
+        if self.ahead.is_none() {
+            let mut byte = [0];
+            self.stream.set_patience(Some(GLANCE));
+            // An end or a failure is there at the next look, too.
+            self.ahead = matches!(self.stream.read(&mut byte), Ok(1)).then_some(byte[0]);
+        }
+        match self.ahead {
+            Some(_) => Presence::Done,
+            None if self.stream.is_over() => Presence::Gone,
+            None => Presence::There,
+        }
     }
 
     /// The beginning: versions, the shape of memory, path MTUs.
@@ -222,6 +254,9 @@ impl<'a, S: Wait> Exchange<'a, S> {
         self.stream.set_patience(Some(self.patience.map_or(LOOK, |patience| patience.min(LOOK))));
         let mut message = [0; N];
         let (mut got, mut heard, mut since) = (0, (self.heard)(), Instant::now());
+        if let (Some(byte), Some(place)) = (self.ahead.take(), message.first_mut()) {
+            (*place, got) = (byte, 1);
+        }
         while got < N {
             match self.stream.read(&mut message[got..]) {
                 Ok(0) => return Err(PerfError::Hangup { what, got, expected: N }),
@@ -237,9 +272,10 @@ impl<'a, S: Wait> Exchange<'a, S> {
                     let now = (self.heard)();
                     if now != heard {
                         (heard, since) = (now, Instant::now());
-                    } else if let Some(patience) =
-                        self.patience.filter(|&patience| since.elapsed() >= patience)
-                    {
+                        continue;
+                    }
+                    self.vigil.lasts(since.elapsed(), what);
+                    if let Some(patience) = self.patience.filter(|&patience| since.elapsed() >= patience) {
                         return Err(PerfError::Silence { what, patience });
                     }
                 }

@@ -4,19 +4,20 @@
 //! a round. A SEND is noticed by its completion, and the client begins. A WRITE is noticed by its last byte alone: it counts
 //! the rounds, from 1 for each size, and whoever waits looks at it again and again. There the *server* begins.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use rdmalab_device::{CompletionStatus, SendFlags, SendRequest};
 
 use super::Role;
 use super::error::PerfError;
-use super::exchange::Terms;
+use super::exchange::{Presence, Terms};
 use super::figures::{Latencies, Pace};
 use super::managed::greeting;
 use super::options::{Length, Operation, Options};
 use super::requests::{Values, check, check_length, is_receive, post_receive, work};
 use super::session::{Ring, Session};
+use crate::herald::Vigil;
 
 /// How often one who waits for a byte looks before it lets others have the processor.
 const LOOKS: u32 = 64;
@@ -24,6 +25,9 @@ const LOOKS: u32 = 64;
 const LOOK: Duration = Duration::from_millis(50);
 /// When time is up, one whose peer says nothing for so long leaves: the peer's clock began earlier.
 const QUIET: Duration = Duration::from_millis(300);
+
+/// What is waited for.
+const NEXT: &str = "the next message (were both sides told the same test, -c, -s and -n?)";
 
 /// What was measured.
 #[derive(Clone, Debug)]
@@ -34,7 +38,7 @@ pub(super) enum Measured {
     Pace(Pace),
 }
 
-/// Runs the test; and whether it was told to end before its end. `is_over` says whether the peer has gone; `tell` is told now
+/// Runs the test; and whether it was told to end before its end. `peer` says where the peer is; `tell` is told now
 /// and then how many rounds are done.
 pub(super) fn run(
     session: &Session,
@@ -42,7 +46,7 @@ pub(super) fn run(
     terms: &Terms,
     role: Role,
     size: u32,
-    is_over: &dyn Fn() -> bool,
+    peer: &mut dyn FnMut() -> Presence,
     tell: &mut dyn FnMut(u64),
 ) -> Result<(Measured, bool), PerfError> {
     let messages = if options.operation.is_read_or_atomic() { 1 } else { 2 };
@@ -66,8 +70,9 @@ pub(super) fn run(
         sent: 0,
         received: 0,
         is_last: false,
-        is_over,
-        was_over: Cell::new(false),
+        peer: RefCell::new(peer),
+        was: Cell::new(Presence::There),
+        vigil: Vigil::new(&options.herald),
     };
     let mut stamps = Vec::with_capacity(if end.is_some() { 0 } else { rounds as usize });
     let (mut all, mut counted, mut told, mut is_interrupted) = (0, 0, Instant::now(), false);
@@ -122,9 +127,10 @@ struct Game<'a> {
     received: u64,
     values: Values,
     is_last: bool,
-    /// Whether the peer has gone, and whether that was so already when we last looked.
-    is_over: &'a dyn Fn() -> bool,
-    was_over: Cell<bool>,
+    peer: RefCell<&'a mut dyn FnMut() -> Presence>,
+    /// Where the peer was when we last looked.
+    was: Cell<Presence>,
+    vigil: Vigil,
 }
 
 impl Game<'_> {
@@ -228,15 +234,22 @@ impl Game<'_> {
         if self.end.is_some_and(|end| self.start.elapsed() >= end) && waited >= QUIET {
             return Ok(false);
         }
-        // What it said before it went has come by the next look.
-        if self.was_over.replace((self.is_over)()) && self.end.is_none_or(|end| self.start.elapsed() < end) {
-            return Err(PerfError::Gone);
+        self.vigil.lasts(waited, NEXT);
+        // What it said or sent before has come by the next look.
+        let presence = (self.peer.borrow_mut())();
+        match self.was.replace(presence) {
+            Presence::Gone if self.end.is_none_or(|end| self.start.elapsed() < end) => {
+                return Err(PerfError::Gone);
+            }
+            Presence::Done if waited >= QUIET && self.options.operation == Operation::Send => {
+                if let Length::Messages(expected) = self.options.length {
+                    return Err(PerfError::Fewer { received: self.received, expected });
+                }
+            }
+            _ => {}
         }
         match self.options.patience {
-            Some(patience) if waited >= patience => Err(PerfError::Silence {
-                what: "the next message (were both sides told the same test, -c, -s and -n?)",
-                patience,
-            }),
+            Some(patience) if waited >= patience => Err(PerfError::Silence { what: NEXT, patience }),
             _ => Ok(true),
         }
     }

@@ -20,6 +20,7 @@ use super::Role;
 use super::error::PerfError;
 use super::options::Options;
 use crate::calling::Stop;
+use crate::herald::Herald;
 
 pub(super) use talk::Talk;
 
@@ -35,6 +36,7 @@ pub(super) struct Manager {
     channel: EventChannel,
     patience: Option<Duration>,
     stop: Stop,
+    herald: Herald,
     /// Connections that have been ended.
     over: RefCell<BTreeSet<CmId>>,
     /// Who called first: nobody else is let in.
@@ -102,6 +104,7 @@ impl Manager {
             channel,
             patience: options.patience,
             stop: options.stop.clone(),
+            herald: options.herald.clone(),
             over: RefCell::default(),
             client: RefCell::default(),
         })

@@ -9,6 +9,7 @@ use rdmalab_device::{PathMtu, Psn, QueuePairType};
 use super::error::PerfError;
 use super::session::check_memory;
 use crate::calling::Stop;
+use crate::herald::Herald;
 
 /// The TCP port that the programs listen on if nothing else is said.
 pub const DEFAULT_PORT: u16 = 18515;
@@ -137,6 +138,8 @@ pub struct Options {
     pub patience: Option<Duration>,
     /// Set when the test is to end: what has been measured is then told, and the peer that we leave.
     pub stop: Stop,
+    /// Is told what is waited for.
+    pub herald: Herald,
 }
 
 impl Options {
@@ -177,6 +180,7 @@ impl Options {
             managed: false,
             patience: Some(Duration::from_secs(60)),
             stop: Stop::default(),
+            herald: Herald::default(),
         }
     }
 

@@ -129,9 +129,9 @@ impl<'a, S: Wait> Stages<'a, '_, S> {
         let load = Load { size, sends, receives };
         let tell = &mut self.tell;
         let mut progress = |done| tell(Step::Progress { size, done });
-        let is_over = || self.exchange.is_over();
+        let mut peer = || self.exchange.presence();
         let measured =
-            bandwidth::run(self.session, self.options, &self.terms, load, &is_over, &mut progress)?;
+            bandwidth::run(self.session, self.options, &self.terms, load, &mut peer, &mut progress)?;
         if measured.is_interrupted {
             self.row(if sends { measured.sent } else { measured.received });
             return Err(PerfError::Interrupted);
@@ -151,9 +151,9 @@ impl<'a, S: Wait> Stages<'a, '_, S> {
     fn latency(&mut self, size: u32) -> Result<(), PerfError> {
         let tell = &mut self.tell;
         let mut progress = |done| tell(Step::Progress { size, done });
-        let is_over = || self.exchange.is_over();
+        let mut peer = || self.exchange.presence();
         let (measured, is_interrupted) =
-            latency::run(self.session, self.options, &self.terms, self.role, size, &is_over, &mut progress)?;
+            latency::run(self.session, self.options, &self.terms, self.role, size, &mut peer, &mut progress)?;
         match measured {
             Measured::Each(latencies) => {
                 (self.tell)(Step::Each(&latencies));

@@ -14,6 +14,10 @@ use super::kind::Kind;
 use super::report::Report;
 use super::table::{Request, Table};
 use super::{Options, data};
+use crate::herald::{SILENCE, Vigil};
+
+/// What is waited for.
+const NEXT: &str = "the next message (were both sides told the same -s and -n?)";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -37,9 +41,18 @@ pub(super) fn play(table: &Table<'_>, role: Role) -> Result<Report, PingpongErro
         time: start.elapsed(),
         unacknowledged: game.unacknowledged,
     };
+    let (vigil, mut since) = (Vigil::new(&options.herald), Instant::now());
     while game.received < options.rounds || game.sent < options.rounds {
-        match table.session.completions.wait(options.patience) {
-            Ok(Some(completion)) => game.handle(&completion)?,
+        let left = options.patience.map(|patience| patience.saturating_sub(since.elapsed()));
+        match table.session.completions.wait(Some(left.unwrap_or(SILENCE).min(SILENCE))) {
+            Ok(Some(completion)) => {
+                game.handle(&completion)?;
+                since = Instant::now();
+                vigil.lasts(since.elapsed(), NEXT);
+            }
+            Ok(None) if options.patience.is_none_or(|patience| since.elapsed() < patience) => {
+                vigil.lasts(since.elapsed(), NEXT);
+            }
             Ok(None) => return Err(game.silence()),
             Err(DeviceError::Stopped) => {
                 return Err(PingpongError::Interrupted(report(&game, game.received.min(game.sent))));
@@ -195,7 +208,7 @@ impl<'s> Game<'s> {
         let transport = match self.options.kind {
             Kind::Uc => "UC",
             Kind::Ud => "UD",
-            Kind::Rc | Kind::Srq => return PingpongError::Silence { what: "the next message", patience },
+            Kind::Rc | Kind::Srq => return PingpongError::Silence { what: NEXT, patience },
         };
         PingpongError::Lost { round: self.received, transport, patience }
     }

@@ -29,7 +29,8 @@ pub fn connect(
     let identifier = way(&channel, PortSpace::Tcp, options.source, options.server)?;
     let client = Client::open(device, options, &channel, &identifier)?;
     identifier.connect(&ConnectionParameters::default())?;
-    let event = next_event(&channel, options.patience, &options.stop, "an answer to the call")?;
+    let event =
+        next_event(&channel, options.patience, &options.stop, &options.herald, "an answer to the call")?;
     match event.kind {
         CmEventKind::Established { .. } => {}
         kind => {
@@ -137,7 +138,8 @@ impl<'a> Client<'a> {
         let (mut sent, mut answered) = (false, false);
         while !(sent && answered) {
             let wait = |patience| self.completions.wait(Some(patience));
-            let completion = patiently(self.options.patience, &self.options.stop, what, wait)?;
+            let completion =
+                patiently(self.options.patience, &self.options.stop, &self.options.herald, what, wait)?;
             if completion.status != CompletionStatus::Success {
                 return Err(self.failure(ping, completion.id, completion.status));
             }

@@ -70,7 +70,7 @@ impl Client<'_> {
         }
         let time = begun.elapsed();
         while self.ended.borrow().len() < options.connections as usize {
-            let event = patiently(options.patience, &options.stop, END, |left| {
+            let event = patiently(options.patience, &options.stop, &options.herald, END, |left| {
                 let event = self.channel.wait(Some(left))?;
                 Ok(event.map(Ok).or_else(|| self.more_than_told(connections).map(Err)))
             })??;
@@ -123,8 +123,8 @@ impl Client<'_> {
                 connections.insert(connection.identifier.id(), connection);
                 called += 1;
             }
-            let event =
-                next_event(&self.channel, self.options.patience, &self.options.stop, "an answer to a call")?;
+            let ClientOptions { patience, ref stop, ref herald, .. } = *self.options;
+            let event = next_event(&self.channel, patience, stop, herald, "an answer to a call")?;
             self.note(&event);
             match &event.kind {
                 CmEventKind::Established { .. } => standing += 1,
@@ -207,13 +207,13 @@ impl Client<'_> {
         done: u32,
         expected: CompletionKind,
     ) -> Result<u32, ConnectError> {
-        let ClientOptions { patience, ref stop, .. } = *self.options;
+        let ClientOptions { patience, ref stop, ref herald, .. } = *self.options;
         let what = match expected {
             CompletionKind::Receive => "a message (was the server told the same -c and -C?)",
             _ => "an acknowledgement",
         };
         let wait = |patience| connection.completions.wait(Some(patience));
-        let completion = patiently(patience, stop, what, wait)?;
+        let completion = patiently(patience, stop, herald, what, wait)?;
         if completion.status == CompletionStatus::Success {
             return match completion.kind == expected {
                 true => Ok(completion.length),

@@ -76,8 +76,8 @@ impl Client<'_> {
         }
         let mut found = 0;
         while found < self.options.connections {
-            let ClientOptions { patience, ref stop, .. } = *self.options;
-            let event = next_event(&self.channel, patience, stop, "an answer to a question")?;
+            let ClientOptions { patience, ref stop, ref herald, .. } = *self.options;
+            let event = next_event(&self.channel, patience, stop, herald, "an answer to a question")?;
             let CmEventKind::ServiceResolved { queue_pair, queue_key, .. } = event.kind else {
                 let error = refusal(&event.kind, self.options.server);
                 return Err(error.unwrap_or(ConnectError::Unreachable(self.options.server)));
@@ -140,12 +140,12 @@ impl Client<'_> {
 
     /// Takes all answers of one service.
     fn take(&self, service: &Service) -> Result<(), ConnectError> {
-        let ClientOptions { messages, size, patience, .. } = *self.options;
+        let ClientOptions { messages, size, patience, ref stop, ref herald, .. } = *self.options;
         let (mut sent, mut back) = (0, 0);
         while sent < messages || back < messages {
             let lost = ConnectError::Lost { missing: u64::from(messages - back), of: u64::from(messages) };
             let wait = |patience| service.completions.wait(Some(patience));
-            let completion = match patiently(patience, &self.options.stop, "an answer", wait) {
+            let completion = match patiently(patience, stop, herald, "an answer", wait) {
                 Err(ConnectError::Silence { .. }) => return Err(lost),
                 completion => completion?,
             };

@@ -54,18 +54,19 @@ impl Manager {
                 made.push(open(made.len())?);
             }
             let patience = if refused.is_empty() { self.patience } else { Some(PAUSE) };
-            let event = match next_event(&self.channel, patience, &self.stop, "an answer to a call") {
-                Err(ConnectError::Silence { .. }) if refused.is_empty() => {
-                    return Err(ConnectError::Unreachable(server).into());
-                }
-                Err(ConnectError::Silence { .. }) => {
-                    for place in refused.drain(..) {
-                        made[place] = open(place)?;
+            let event =
+                match next_event(&self.channel, patience, &self.stop, &self.herald, "an answer to a call") {
+                    Err(ConnectError::Silence { .. }) if refused.is_empty() => {
+                        return Err(ConnectError::Unreachable(server).into());
                     }
-                    continue;
-                }
-                event => event?,
-            };
+                    Err(ConnectError::Silence { .. }) => {
+                        for place in refused.drain(..) {
+                            made[place] = open(place)?;
+                        }
+                        continue;
+                    }
+                    event => event?,
+                };
             self.note(event.id, &event.kind);
             if !self.over.borrow().is_empty() {
                 return Err(PerfError::Gone);
@@ -91,7 +92,7 @@ impl Manager {
         let mut standing = 0;
         while standing < wish.count {
             let ChannelEvent { id, called, kind } =
-                next_event(&self.channel, self.patience, &self.stop, "a client's call")?;
+                next_event(&self.channel, self.patience, &self.stop, &self.herald, "a client's call")?;
             self.note(id, &kind);
             if !self.over.borrow().is_empty() {
                 return Err(PerfError::Gone);

@@ -392,6 +392,8 @@ impl Options {
                 Connection::Ud => QueuePairType::Ud,
             },
             size: self.size(usual.size, mtu),
+            // Only both sides' path MTUs tell how long a datagram may be.
+            fits_mtu: self.size.is_none(),
             all_sizes: self.all,
             length,
             queue_pairs: self.qp,

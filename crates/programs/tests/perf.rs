@@ -314,6 +314,23 @@ fn two_sides_that_were_told_different_things_say_so_and_end() {
 }
 
 #[test]
+fn datagrams_of_no_size_of_their_own_fit_the_smaller_path_mtu() {
+    let usual = options(Operation::Send, Measure::Bandwidth, 50, 1024);
+    let one = Options { kind: QueuePairType::Ud, fits_mtu: true, ..usual };
+    let other = Options { mtu: PathMtu::M512, size: 512, ..one.clone() };
+    for (server, client) in [(&one, &other), (&other, &one)] {
+        let (server, client) = play(server, client);
+        assert_eq!(
+            (iterations(&server.unwrap()[0]), iterations(&client.unwrap()[0])),
+            ((512, 50), (512, 50))
+        );
+    }
+    let asked = Options { fits_mtu: false, ..one };
+    let (_, client) = play(&other, &asked);
+    assert!(matches!(client, Err(PerfError::Options(_))), "{client:?}");
+}
+
+#[test]
 fn a_client_that_was_told_of_fewer_messages_is_not_waited_for() {
     for measure in [Measure::Bandwidth, Measure::Latency] {
         let server = options(Operation::Send, measure, 100, 1000);

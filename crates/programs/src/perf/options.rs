@@ -96,6 +96,8 @@ pub struct Options {
     pub kind: QueuePairType,
     /// Bytes of a message (`-s`).
     pub size: u32,
+    /// A datagram is shorter than that where the path MTU is; else the test is refused.
+    pub fits_mtu: bool,
     /// One test after the other with sizes of 2, 4, 8, … bytes (`-a`).
     pub all_sizes: bool,
     /// How long (`-n` or `-D`).
@@ -159,6 +161,7 @@ impl Options {
             measure,
             kind: QueuePairType::Rc,
             size,
+            fits_mtu: false,
             all_sizes: false,
             length: Length::Messages(messages),
             queue_pairs: 1,
@@ -235,13 +238,13 @@ impl Options {
             let sizes = (1..).map(|power| 1 << power).take_while(|&size| size <= LARGEST_OF_ALL.min(most));
             return Ok(sizes.collect());
         }
-        if self.size > most {
+        if self.size > most && !self.fits_mtu {
             return Err(PerfError::Options(format!(
                 "a datagram carries {most} bytes at most with this path MTU, not {} (-s, -m)",
                 self.size
             )));
         }
-        Ok(vec![self.size])
+        Ok(vec![self.size.min(most)])
     }
 
     pub(super) fn largest_size(&self) -> u32 {

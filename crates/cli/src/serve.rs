@@ -71,23 +71,24 @@ pub struct Options {
     srq_pingpong_port: u16,
 
     /// TCP port for clients of ib_write_bw, with those of ib_read_bw, ib_send_bw, ib_atomic_bw, ib_write_lat, ib_read_lat,
-    /// ib_send_lat and ib_atomic_lat behind it; 0 for none. Sizes and lengths are the programs' own
+    /// ib_send_lat and ib_atomic_lat behind it; 0 for none. Clients of ib_send_bw, ib_send_lat and ib_write_lat must keep to
+    /// the programs' own -n (1000) and -s (65536, of latencies 2)
     #[arg(long, value_name = "PORT", default_value_t = PERF_PORT, value_parser = clap::value_parser!(u16).range(..65_529))]
     perf_port: u16,
 
-    /// Messages that clients of ucmatose were told of
+    /// Messages that clients of ucmatose must have been told of (-C)
     #[arg(short = 'C', value_name = "COUNT", default_value_t = 10)]
     messages: u32,
 
-    /// Bytes of each
+    /// Bytes of each (-S)
     #[arg(short = 'S', value_name = "SIZE", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1 << 23))]
     size: u32,
 
-    /// Bytes of a message of ibv_rc_pingpong and its sisters [default: 4096, of ibv_ud_pingpong 2048]
+    /// Bytes of a message that clients of ibv_rc_pingpong and its sisters must have (-s) [default: 4096, of ibv_ud_pingpong 2048]
     #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(..=1 << 24))]
     pingpong_size: Option<u32>,
 
-    /// Rounds of ibv_rc_pingpong and its sisters
+    /// Rounds that they must have (-n)
     #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pingpong_rounds: u32,
 

@@ -89,6 +89,7 @@ fn play(
     let Opened { device, signalled: stop, .. } = options.link.open()?;
     interrupt::stops_after(&device, &stop, GRACE)?;
     let report = game(&device, Arc::clone(&stop));
+    let traffic = options.link.traffic(&device);
     let closed = device.close();
     match report {
         Err(_) if stop.load(Ordering::Relaxed) => print("interrupted")?,
@@ -98,5 +99,6 @@ fn play(
         Err(error) => return Err(Error::failed(error).beside(&closed)),
         Ok(report) => print(report)?,
     }
+    print(traffic)?;
     closed.map(|()| Outcome::Fine).map_err(Error::failed)
 }

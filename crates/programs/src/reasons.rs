@@ -19,7 +19,9 @@ pub(crate) fn refused(reason: RejReason) -> String {
         RejReason::INVALID_TRANSPORT_SERVICE_TYPE => {
             "what listens at that port is not for connections of this kind; is it another program's port?"
         }
-        RejReason::INVALID_PATH_MTU => "our path MTU is larger than its own; take a smaller one",
+        RejReason::INVALID_PATH_MTU => {
+            "our path MTU is larger than its own: take a smaller one (-m), or give our link one (`ip link set DEV mtu N`)"
+        }
         RejReason::PRIMARY_REMOTE_GID_REJECTED => "the address that was called is not the one it answers for",
         RejReason::UNSUPPORTED_REQUEST => "it does not support what was asked for",
         RejReason::INSUFFICIENT_RESPONDER_RESOURCES => {

@@ -23,8 +23,10 @@ fn serve_ends_at_a_signal_with_its_table_and_a_whole_capture() {
     let said = called("rping -c -a 127.80.1.1 -C 20 -V -v -S 3000");
     assert!(said.out.starts_with("ping data: rdma-ping-0: ABCDEFG"), "{}", said.out);
     assert_eq!(said.out.matches("ping data: rdma-ping-").count(), 20);
-    called("ucmatose -s 127.80.1.1 -c 5");
-    called("udaddy -s 127.80.1.1 -c 2");
+    for line in ["ucmatose -s 127.80.1.1 -c 5", "udaddy -s 127.80.1.1 -c 2"] {
+        let said = called(line);
+        assert!(said.out.contains("\nRoCE packets: "), "{}", said.out);
+    }
     called("pingpong 127.80.1.1");
     called("perf write -p 18516 -n 100 127.80.1.1");
     let run = serve.end("-INT").exits(0);

@@ -58,10 +58,8 @@ impl Player {
         match side.by {
             By::Linux => Self::Linux(place.guest.spawn(&side.line, LIMIT)),
             By::Ours => Self::Ours(place.network.start("ours", place.program(), &arguments)),
-            By::OurEnd => {
-                Self::Ours(place.network.start("ours", &program::verbs_end(&place.lab), &arguments))
-            }
-            By::SiwEnd => Self::Ours(place.network.start("ours", &program::siw_end(&place.lab), &arguments)),
+            By::OurEnd => Self::Ours(place.network.start("ours", program::verbs_end(&place.lab), &arguments)),
+            By::SiwEnd => Self::Ours(place.network.start("ours", program::siw_end(&place.lab), &arguments)),
         }
     }
 

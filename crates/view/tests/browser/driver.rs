@@ -32,9 +32,7 @@ impl Browser {
         let is_there =
             Command::new("chromium").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         let (Ok(mut driver), Ok(_)) = (started, is_there) else {
-            let reason = "the browser is needed: apt-get install chromium chromium-driver";
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "{test} did not run: {reason}");
-            println!("SKIPPED {test}: {reason}");
+            rdmalab_namespace::skip(test, "the browser is needed: apt-get install chromium chromium-driver");
             return None;
         };
         let mut output = BufReader::new(driver.stdout.take().unwrap());

@@ -1,9 +1,7 @@
 //! `rdmalab craft`: packets from a description, and with `--from` a description from a capture.
 
-use std::fs::{self, File, Metadata};
+use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rdmalab_craft::{
@@ -13,6 +11,7 @@ use rdmalab_craft::{
 use rdmalab_trace::Unpacked;
 
 use crate::outcome::{Error, Outcome, Result, tell, unprinted};
+use crate::same_file;
 
 /// Write packets from a description, right or wrong, or describe a capture.
 ///
@@ -52,7 +51,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
 }
 
 fn craft_spec(path: &Path, output: &Path) -> Result<Outcome> {
-    refuse_the_same(path, Some(output))?;
+    same_file::refuse(path, Some(output))?;
     let spec = Spec::parse(&read_spec(path)?)
         .map_err(|error| Error::usage(format_args!("{}: {error}", name(path))))?;
     let classic = match output.extension().and_then(|extension| extension.to_str()) {
@@ -97,7 +96,7 @@ fn read_spec(path: &Path) -> Result<String> {
 }
 
 fn describe_capture(from: &Path, output: Option<&Path>) -> Result<Outcome> {
-    refuse_the_same(from, output)?;
+    same_file::refuse(from, output)?;
     let input: Box<dyn Read> = if from.as_os_str() == "-" {
         Box::new(io::stdin().lock())
     } else {
@@ -127,27 +126,6 @@ fn describe_capture(from: &Path, output: Option<&Path>) -> Result<Outcome> {
         }
         Err(DescribeError::Write(error)) => Err(unwritten(error)),
     }
-}
-
-/// Creating the output would empty the input before it is read, however the two are called.
-fn refuse_the_same(input: &Path, output: Option<&Path>) -> Result<()> {
-    let of_stream = |stream: io::Result<std::os::fd::OwnedFd>| File::from(stream.ok()?).metadata().ok();
-    let read = match input.as_os_str() == "-" {
-        true => of_stream(io::stdin().as_fd().try_clone_to_owned()),
-        false => fs::metadata(input).ok(),
-    };
-    let written = match output {
-        Some(path) => fs::metadata(path).ok(),
-        None => of_stream(io::stdout().as_fd().try_clone_to_owned()),
-    };
-    // A terminal or /dev/null may be both.
-    let is_one = |a: &Metadata, b: &Metadata| a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino());
-    if !read.zip(written).is_some_and(|(read, written)| is_one(&read, &written)) {
-        return Ok(());
-    }
-    let output = output.map_or_else(|| "standard output".to_owned(), |path| path.display().to_string());
-    let same = format_args!("{} and {output} are the same file, which would be lost", name(input));
-    Err(Error::usage(same).advice("write to another file"))
 }
 
 fn name(path: &Path) -> String {

@@ -21,6 +21,7 @@ mod perf;
 mod pingpong;
 mod profile;
 mod rping;
+mod same_file;
 mod serve;
 mod states;
 mod ucmatose;

@@ -8,6 +8,7 @@ use rdmalab_trace::Filter;
 use rdmalab_view::{Capture, PictureError, ViewError};
 
 use crate::outcome::{Error, Outcome, Result, tell, unprinted};
+use crate::same_file;
 
 /// Draw a capture: a page with ladder, PSNs, fields and bytes, a ladder for the terminal, or a picture.
 ///
@@ -37,6 +38,7 @@ pub struct Options {
 
 /// Draws the capture.
 pub fn run(options: &Options) -> Result<Outcome> {
+    same_file::refuse(&options.file, options.output.as_deref().filter(|path| path.as_os_str() != "-"))?;
     let (capture, unread) = read(options)?;
     match &options.output {
         Some(path) if path.as_os_str() != "-" => to_file(options, &capture, path, unread.as_deref())?,

@@ -29,6 +29,10 @@ fn what_cannot_be_drawn_is_told_with_what_to_do() {
     rdmalab(&["view", text(&capture("read_bw_loss.pcap")), "--svg"])
         .exits(2)
         .says("draw a part of it: --filter");
+    let own = scratch("view-over-itself.pcap");
+    fs::copy(&file, &own).unwrap();
+    rdmalab(&["view", text(&own), "-o", text(&own)]).exits(2).says("are the same file, which would be lost");
+    assert_eq!(fs::read(&own).unwrap(), fs::read(&file).unwrap());
     let cut = scratch("view-cut.pcap");
     let bytes = fs::read(&file).unwrap();
     fs::write(&cut, &bytes[..bytes.len() - 10]).unwrap();

@@ -12,6 +12,11 @@ LOST_REQUEST "lost-request" "A request is lost"
      at once. If this was the last one, nothing will follow and the responder waits for nothing: then only the requester's timer \
      helps.",
     "InfiniBand volume 1, chapter 9: reliable service, detecting lost packets";
+LOST_BEHIND "lost-behind" "A request is lost behind the place of capture"
+    "The capture has it, and yet its receiver never saw it: the NAK that follows asks for this very PSN, so all before it arrived, and this \
+     packet did not. It was lost between the place of capture and the receiver; what is seen at the one end is not yet what arrives \
+     at the other.",
+    "InfiniBand volume 1, chapter 9: PSN sequence error NAK";
 LOST_ACKNOWLEDGEMENT "lost-acknowledgement" "An acknowledgement is lost"
     "The request was carried out, but the requester does not know. If another acknowledgement follows, it stands for this one as well, and \
      nothing is lost. If not, the requester's timer runs out, the request comes once more, and the responder recognizes it by its PSN \

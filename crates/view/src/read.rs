@@ -176,7 +176,10 @@ impl Pass {
             }
         }
         let told = rdmalab_explain::packet(dissection, placed.map(|placed| placed.role));
-        let explained: Vec<&'static str> = told.iter().map(|explanation| explanation.name).collect();
+        let mut explained: Vec<&'static str> = told.iter().map(|explanation| explanation.name).collect();
+        if marks.has(Marks::LOST) {
+            explained.push(rdmalab_explain::recovery::LOST.name);
+        }
         self.line.clear();
         // A string takes everything.
         let _ = std::fmt::write(&mut self.line, format_args!("{}", line.what()));
@@ -214,6 +217,10 @@ impl Pass {
             let place = self.packets.binary_search_by_key(&frame, |packet| packet.frame);
             if let Some(packet) = place.ok().and_then(|place| self.packets.get_mut(place)) {
                 packet.marks.add(Marks::LOST);
+                let mut explained =
+                    self.explained.all.get(packet.explained as usize).cloned().unwrap_or_default();
+                explained.push(rdmalab_explain::recovery::LOST_BEHIND.name);
+                packet.explained = self.explained.number(&explained);
             }
         }
         for operation in std::mem::take(&mut self.told.operations) {

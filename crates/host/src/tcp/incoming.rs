@@ -9,9 +9,10 @@ use super::{Owner, Tcp, new_socket};
 use crate::stack::Stack;
 
 /// Connections that may wait to be accepted, for each listener; what is more is not heard.
-const BACKLOG: usize = 16;
-/// Connections whose peer has not yet answered our SYN-ACK. The oldest makes room for the next.
-const HALF_OPEN_MAX: usize = 16;
+const BACKLOG: usize = 48;
+/// Connections whose peer has not yet answered our SYN-ACK. The oldest makes room for the next. Both leave some of all that there
+/// can be to those who wait for nobody.
+const HALF_OPEN_MAX: usize = 48;
 
 /// What to do with a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -222,10 +222,10 @@ fn connections_that_only_their_peer_keeps_open_make_room_for_others() {
 fn connections_that_nobody_accepts_do_not_pile_up() {
     let mut link = Link::new();
     link.b.listen(PORT).unwrap();
-    let clients: Vec<_> = (0..40).map(|_| link.a.connect((B4, PORT).into()).unwrap()).collect();
+    let clients: Vec<_> = (0..60).map(|_| link.a.connect((B4, PORT).into()).unwrap()).collect();
     link.pass(SECOND);
     let open = clients.iter().filter(|id| link.a.stream_state(**id) == Some(StreamState::Open)).count();
-    assert_eq!(open, 16);
+    assert_eq!(open, 48);
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn a_connection_for_which_too_many_wait_has_its_turn_when_one_is_accepted() {
         link.pass(SECOND / 10);
         (client, link.a.stream_state(client).unwrap())
     };
-    for _ in 0..16 {
+    for _ in 0..48 {
         assert_eq!(connect(&mut link).1, StreamState::Open);
     }
     let (late, state) = connect(&mut link);

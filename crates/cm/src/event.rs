@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use rdmalab_wire::Qpn;
+use rdmalab_wire::iwarp::TerminateError;
 use rdmalab_wire::mad::{RejMessage, RejReason};
 
 use crate::call::{ConnectionCall, ConnectionReply};
@@ -177,6 +178,17 @@ pub enum DisconnectCause {
     Stale,
     /// The peer rejected what we hold for a connection.
     Rejected(RejReason),
+    /// Over iWARP: a Terminate message of ours (RFC 5040 §5.4), which found this wrong with what the peer sent.
+    TerminatedByUs(TerminateError),
+    /// Over iWARP: a Terminate message of the peer's, which says that this was wrong with what we sent.
+    TerminatedByPeer(TerminateError),
+}
+
+impl DisconnectCause {
+    /// Whether a Terminate message of either side has ended it: something was wrong, however far the work had come.
+    pub const fn is_terminate(self) -> bool {
+        matches!(self, Self::TerminatedByUs(_) | Self::TerminatedByPeer(_))
+    }
 }
 
 impl fmt::Display for DisconnectCause {
@@ -195,6 +207,12 @@ impl fmt::Display for DisconnectCause {
                     "the peer rejects what this side holds for a connection (REJ reason {}, {reason})",
                     reason.0
                 )
+            }
+            Self::TerminatedByUs(error) => {
+                write!(f, "this side ended it, since what the peer sent was wrong: TERMINATE, {error}")
+            }
+            Self::TerminatedByPeer(error) => {
+                write!(f, "the peer ended it, since what this side sent was wrong: TERMINATE, {error}")
             }
         }
     }

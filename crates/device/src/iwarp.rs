@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use rdmalab_cm::DisconnectCause;
 use rdmalab_iwarp::{Initiator, Responder};
 use rdmalab_roce::Event as TransportEvent;
 use rdmalab_verbs::Table;
@@ -104,6 +105,8 @@ struct Stream {
     patience: Option<u64>,
     /// Our application has ended the connection.
     is_ours_to_end: bool,
+    /// A Terminate message ends it.
+    terminated: Option<DisconnectCause>,
     /// Our direction is to be closed once the output is empty.
     wants_end: bool,
     /// Our direction is closed.
@@ -337,6 +340,7 @@ impl Stream {
             deadline: None,
             patience: None,
             is_ours_to_end: false,
+            terminated: None,
             wants_end: false,
             has_ended: false,
             peer_ended: false,

@@ -200,7 +200,11 @@ fn heed<W: Write>(
         CmEventKind::Disconnected(cause) => {
             line.is_over[end] = true;
             let (mark, text) = match cause {
-                DisconnectCause::Ours | DisconnectCause::Peer | DisconnectCause::Both => {
+                DisconnectCause::Ours
+                | DisconnectCause::Peer
+                | DisconnectCause::Both
+                | DisconnectCause::TerminatedByUs(_)
+                | DisconnectCause::TerminatedByPeer(_) => {
                     (Mark::Done, format!("{end} is told that the connection is over"))
                 }
                 _ => (Mark::Failed, format!("{end} is told that the connection is lost")),

@@ -1,5 +1,8 @@
 //! The programs of rdma_cm over iWARP, by the kernel's TCP on loopback addresses: as an ordinary user runs them.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
 use crate::program::{Running, rdmalab};
 
 const IWARP: [&str; 1] = ["--iwarp"];
@@ -65,4 +68,24 @@ fn what_does_not_go_with_iwarp_is_wrong_usage() {
         assert!(run.err.contains(why), "{line:?}: {}", run.err);
     }
     rdmalab(&["rping", "-s", "--ip", "127.81.3.1", "--crc", "off"]).exits(2);
+}
+
+/// It is between two pings, where any other end would be as good as another.
+#[test]
+fn a_client_that_a_terminate_message_ends_has_failed_and_the_server_says_why() {
+    let serving = "127.81.5.1";
+    let server = Running::start(&["rping", "-s", "-a", serving, "--ip", serving, "--iwarp"], "listening");
+    let mut peer = TcpStream::connect((serving, 7174)).unwrap();
+    peer.write_all(b"MPA ID Req Frame\x40\x01\0\0").unwrap();
+    let mut reply = [0; 20];
+    peer.read_exact(&mut reply).unwrap();
+    assert!(reply.starts_with(b"MPA ID Rep Frame"), "{reply:?}");
+    // An empty WRITE, whose CRC is wrong.
+    peer.write_all(&[0, 14, 0xc1, 0x40, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]).unwrap();
+    // The Terminate message, and the end behind it.
+    let mut terminate = Vec::new();
+    peer.read_to_end(&mut terminate).unwrap();
+    drop(peer);
+    assert!(terminate.len() > 20, "{terminate:?}");
+    server.finish().exits(1).says("this side ended it, since what the peer sent was wrong: TERMINATE");
 }

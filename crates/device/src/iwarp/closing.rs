@@ -180,7 +180,8 @@ impl IwarpTable {
     fn end(&mut self, id: StreamId, cause: Option<DisconnectCause>) {
         let Some(stream) = self.streams.get(id.0) else { return };
         let by_whom = if stream.is_ours_to_end { DisconnectCause::Ours } else { DisconnectCause::Peer };
-        self.happenings.push_back(Happening::Ended { stream: id, cause: cause.unwrap_or(by_whom) });
+        let cause = stream.terminated.or(cause).unwrap_or(by_whom);
+        self.happenings.push_back(Happening::Ended { stream: id, cause });
     }
 
     /// The peer is told by a Terminate message that the connection, which stands for it, ends.

@@ -1,5 +1,6 @@
 //! Streams that carry something: bytes in, bytes out, and what queue pairs tell meanwhile.
 
+use rdmalab_cm::DisconnectCause;
 use rdmalab_iwarp::{Event, TerminatedBy};
 use rdmalab_roce::Event as TransportEvent;
 use rdmalab_verbs::Context;
@@ -192,14 +193,20 @@ impl IwarpTable {
                 Event::CloseSending => self.close_sending(id),
                 Event::Reset => self.reset(context, id),
                 Event::Closed { .. } => self.closed(id),
-                Event::Terminated { by, error } => self.terminated(number, by, error),
+                Event::Terminated { by, error } => self.terminated(id, number, by, error),
                 Event::LastReceiveReached => self.event(TransportEvent::LastReceiveReached(number)),
                 Event::Fatal => self.event(TransportEvent::Fatal(number)),
             }
         }
     }
 
-    fn terminated(&mut self, number: Qpn, by: TerminatedBy, error: TerminateError) {
+    fn terminated(&mut self, id: StreamId, number: Qpn, by: TerminatedBy, error: TerminateError) {
+        if let Some(stream) = self.streams.get_mut(id.0) {
+            stream.terminated = Some(match by {
+                TerminatedBy::Us => DisconnectCause::TerminatedByUs(error),
+                TerminatedBy::Peer => DisconnectCause::TerminatedByPeer(error),
+            });
+        }
         match by {
             TerminatedBy::Us => {
                 self.counters.sent_terminates += 1;

@@ -175,7 +175,7 @@ impl Desk<'_, '_> {
                 let done = client.messages();
                 let failure = match event.kind {
                     _ if client.stage == Stage::Ending => None,
-                    CmEventKind::Disconnected(_) if client.is_content() => None,
+                    CmEventKind::Disconnected(cause) if client.is_content() && !cause.is_terminate() => None,
                     CmEventKind::Disconnected(cause) => Some(ConnectError::Disconnected { done, of, cause }),
                     _ => client.peer.map(ConnectError::Unreachable),
                 };

@@ -38,6 +38,9 @@ fn who_has_sent_a_terminate_message_waits_for_the_peers_end() {
     assert_eq!(setup.commands(), [Command::Close(stream)]);
     assert_eq!(setup.table.state(number), Some(State::Err));
     assert!(setup.table.streams.is_empty() && setup.table.next_timeout().is_none());
+    // The application is told that it was not an end like any other.
+    let said = setup.happenings();
+    assert!(matches!(said[..], [.., Happening::Ended { cause, .. }] if cause.is_terminate()), "{said:?}");
 }
 
 #[test]

@@ -91,6 +91,11 @@ fn a_click_shows_a_packet_and_fields_and_bytes_light_each_other() {
     browser.hover("#bytes .row i[data-byte='0']");
     let lit = browser.run("return [...document.querySelectorAll('#fields tr.lit td.field-name')].map((name) => name.textContent)");
     assert_eq!(lit, json!(["eth.dst"]));
+    // The next trouble is a packet that is lost, and how that is known is said.
+    browser.keys("]");
+    browser.until(
+        "return document.getElementById('panel-packet').textContent.includes('lost behind the place of capture')",
+    );
     browser.no_complaints();
 }
 

@@ -11,9 +11,13 @@ class Plot {
     const { capture, choice } = this;
     let low = Infinity;
     let high = -Infinity;
+    let [hasPsns, hasBytes] = [false, false];
     for (let row = first; row < last; row++) {
-      const offset = capture.offset[choice.shown[row]];
+      const i = choice.shown[row];
+      const offset = capture.offset[i];
       if (Number.isNaN(offset)) continue;
+      if (capture.about.flows[capture.flow[i] - 1].tcp) hasBytes = true;
+      else hasPsns = true;
       if (offset < low) low = offset;
       if (offset > high) high = offset;
     }
@@ -22,7 +26,8 @@ class Plot {
     const step = 2 ** Math.ceil(Math.log2(size / 4));
     low = Math.floor(low / step) * step;
     high = Math.ceil((high + 1) / step) * step;
-    return { low, high: Math.max(high, low + 4 * step), step };
+    const unit = hasPsns && hasBytes ? "PSN, bytes" : hasBytes ? "bytes" : "PSN";
+    return { low, high: Math.max(high, low + 4 * step), step, unit };
   }
 
   paint(ladder, context, first, last, isDense) {
@@ -36,10 +41,10 @@ class Plot {
       ladder.columns.plotHead.textContent = "PSN";
       return;
     }
-    const { low, high, step } = range;
+    const { low, high, step, unit } = range;
     const at = (offset) => x + ((offset - low) / (high - low)) * width;
     const plain = (number) => number.toLocaleString("en");
-    ladder.columns.plotHead.textContent = `PSN +${plain(low)} \u2026 +${plain(high)}`;
+    ladder.columns.plotHead.textContent = `${unit} +${plain(low)} \u2026 +${plain(high)}`;
     ladder.columns.plotHead.title = "Sequence numbers of the rows in view, counted from the first of their flow";
     context.strokeStyle = colours.line;
     context.lineWidth = 1;

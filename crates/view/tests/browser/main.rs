@@ -81,6 +81,9 @@ fn a_click_shows_a_packet_and_fields_and_bytes_light_each_other() {
     browser.until("return document.querySelector('#panel-packet h2').textContent === 'Frame 10'");
     let line = browser.run("return document.getElementById('line').textContent");
     assert!(line.as_str().unwrap().starts_with("10 "), "{line}");
+    // What the plot counts: here only segments of TCP have been.
+    let head = browser.run("return window.rdmalab.ladder.columns.plotHead.textContent");
+    assert!(head.as_str().unwrap().contains("bytes +"), "{head}");
     // A field lights its bytes.
     browser.hover("#fields td[title='eth.src']");
     let lit = browser.run(

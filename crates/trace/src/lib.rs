@@ -62,5 +62,5 @@ pub use record::{Direction, LinkType, Record};
 pub use streams::{
     Fpdu, IwarpUnit, MOST_BYTES, MOST_CONNECTIONS, MOST_HELD, MOST_SEARCHED, StartUp, Streams,
 };
-pub use tree::Tree;
+pub use tree::{Tree, header_of};
 pub use write::{Entry, InterfaceId, WriteError, Writer};

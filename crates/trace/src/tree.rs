@@ -54,7 +54,7 @@ fn field(
     name: &'static str,
     value: &Value<'_>,
 ) -> fmt::Result {
-    let header = header(name);
+    let header = header_of(name);
     if !header.is_empty() && header != *above {
         *above = header;
         writeln!(f, "  {header}")?;
@@ -67,8 +67,8 @@ fn field(
     }
 }
 
-/// The header that a field is of, by its name; empty if it is of the one above.
-fn header(name: &'static str) -> &'static str {
+/// The header that a field is of, by its name, as "infiniband.bth" of "infiniband.bth.psn"; empty if it is of the one above.
+pub fn header_of(name: &'static str) -> &'static str {
     let parts = match name.split('.').next() {
         Some("rdmalab") => return "",
         Some("infiniband") => 2,

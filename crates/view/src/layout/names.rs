@@ -64,7 +64,7 @@ impl Names {
 impl About {
     fn of(name: &'static str) -> About {
         About {
-            header: header(name),
+            header: rdmalab_trace::header_of(name),
             stands_alone: matches!(
                 name,
                 "rdmalab.payload_length" | "infiniband.invariant.crc" | "tcp.len" | "tcp.seq_raw"
@@ -90,15 +90,4 @@ impl About {
             },
         }
     }
-}
-
-/// The header that a field is of, by its name; empty if it is of the one above.
-fn header(name: &'static str) -> &'static str {
-    let parts = match name.split('.').next() {
-        Some("rdmalab") => return "",
-        Some("infiniband") => 2,
-        _ => 1,
-    };
-    let end = name.match_indices('.').nth(parts - 1).map_or(name.len(), |(at, _)| at);
-    name.get(..end).unwrap_or(name)
 }

@@ -1,11 +1,11 @@
 //! Fields of the base header, and of the acknowledgement header.
 
 use rdmalab_trace::{Record, Roce};
-use rdmalab_wire::{Syndrome, TransportKind};
+use rdmalab_wire::{NakCode, OpcodeRow, Syndrome, TransportKind};
 
 use crate::finding::Findings;
 use crate::flow::{Flow, Out};
-use crate::packet::Seen;
+use crate::packet::{OperationKind, Seen};
 use crate::rules::RuleId;
 
 /// What can be said of a packet alone whose ICRC is not wrong. The header's version is looked at where it is taken apart.
@@ -39,13 +39,21 @@ pub(crate) fn of_roce(record: &Record<'_>, roce: &Roce<'_>, findings: &mut Findi
     }
     if let Some(row) = roce.packet.opcode.and_then(|opcode| opcode.row())
         && bth.solicited
-        && !(row.is_request && row.consumes_receive && row.ends_message)
+        && !completes_receive(row)
     {
         findings.add(RuleId::SolicitedEvent, None, &frame, || format!("a {} has it", row.name));
     }
-    if let Some(Syndrome::Reserved(value)) = roce.packet.headers.aeth.map(|aeth| aeth.syndrome) {
-        findings.add(RuleId::Syndrome, None, &frame, || format!("syndrome {value:#04x}"));
+    if let Some(syndrome @ (Syndrome::Reserved(_) | Syndrome::Nak(NakCode::Unknown(_)))) =
+        roce.packet.headers.aeth.map(|aeth| aeth.syndrome)
+    {
+        findings.add(RuleId::Syndrome, None, &frame, || format!("syndrome {:#04x}", syndrome.to_byte()));
     }
+}
+
+/// Whether the receiver's receive is complete with such a packet: the first packet of a SEND takes it, the last completes it.
+fn completes_receive(row: &OpcodeRow) -> bool {
+    let is_send = OperationKind::of(row.opcode & 0x1f) == Some(OperationKind::Send);
+    row.is_request && row.ends_message && (is_send || row.consumes_receive)
 }
 
 impl Flow {

@@ -19,7 +19,7 @@ const BY_HAND: &[(&str, RuleId, u64)] = &[
     ("read_changed", RuleId::ReadReplay, 1),
     ("read_changed", RuleId::ReadStart, 1),
     ("read_with_payload", RuleId::Malformed, 1),
-    ("syndromes", RuleId::Syndrome, 4),
+    ("syndromes", RuleId::Syndrome, 6),
     // rxe's SENDs behind READs that are answered wrongly, which the program does not answer: frames 13 and 18.
     ("wrong_answers", RuleId::AckRequest, 2),
     ("wrong_answers", RuleId::AckRead, 2),

@@ -12,6 +12,7 @@ mod unknown;
 use std::collections::BTreeSet;
 
 use cases::{Case, Change, cases};
+use rdmalab_craft::wire::Syndrome;
 use rdmalab_lint::{RULES, Report, RuleId, Severity, lint};
 use stream_cases::{StreamCase, further, stream_cases};
 use talk::{Said, judge, talk};
@@ -105,6 +106,32 @@ fn reserved_bits_of_extended_headers_are_looked_at() {
             _ => headers.feth.as_mut().unwrap().reserved = 1,
         }
         assert_eq!(judge(&talk).count_of(RuleId::ReservedBits), 1, "{opcode}");
+    }
+}
+
+/// It wakes whoever waits for a completed receive: each last packet of a SEND and of a WRITE with immediate data completes one.
+#[test]
+fn a_solicited_event_is_asked_for_where_a_receive_completes() {
+    let may = ["SEND_LAST", "SEND_LAST_IMM", "SEND_LAST_INV", "SEND_ONLY", "SEND_ONLY_IMM", "SEND_ONLY_INV"];
+    let may = may.into_iter().chain(["WRITE_LAST_IMM", "WRITE_ONLY_IMM"]).map(|name| (name, 0));
+    let must_not = ["SEND_FIRST", "SEND_MIDDLE", "WRITE_FIRST", "WRITE_MIDDLE", "WRITE_LAST", "WRITE_ONLY"];
+    let must_not = must_not.into_iter().chain(["READ_REQUEST", "ACKNOWLEDGE"]).map(|name| (name, 1));
+    for (name, count) in may.chain(must_not) {
+        let report =
+            judge(&talk(&format!(r#"packet = [{{ opcode = "RC_{name}", bth = {{ solicited = true }} }}]"#)));
+        assert_eq!(report.count_of(RuleId::SolicitedEvent), count, "{name}: {report}");
+    }
+}
+
+#[test]
+fn codes_of_naks_that_mean_nothing_are_found() {
+    for (byte, count) in
+        [(0x60, 0), (0x63, 0), (0x64, 0), (0x65, 1), (0x66, 1), (0x70, 1), (0x7f, 1), (0x41, 1)]
+    {
+        let mut talk = talk(r#"packet = [{ opcode = "RC_ACKNOWLEDGE" }]"#);
+        talk[0].packet.headers.aeth.as_mut().unwrap().syndrome = Syndrome::from_byte(byte);
+        let report = judge(&talk);
+        assert_eq!(report.count_of(RuleId::Syndrome), count, "{byte:#x}: {report}");
     }
 }
 

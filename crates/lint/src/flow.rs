@@ -148,6 +148,8 @@ pub(crate) struct Requests {
     /// Messages that ended in front of `walked`, and in all.
     pub ends_walked: u64,
     pub ends: u64,
+    /// Where the last gap ends that the walk has gone over: of messages in front of it, nobody knows how many there are.
+    pub gap_end: Option<Psn>,
     /// PSNs between `walked` and `next` that no packet has brought.
     pub missing: u64,
     /// The last packet went back without a cause: what follows tells whether it was one and the same packet.
@@ -186,6 +188,8 @@ pub(crate) struct Answers {
     pub ghost: Option<(Psn, &'static str, u64)>,
     /// The MSN before the first message known, as a number and how many further ones are possible.
     pub base: Option<(Msn, u32)>,
+    /// The answer before fitted that, or REQ and REP say it: one that does not fit may be wrong alone.
+    pub base_fits: bool,
     /// The highest message number that credits cover, and who said so.
     pub credit: Option<(Msn, u64)>,
     /// The last message beyond them that was begun.
@@ -252,6 +256,7 @@ impl Requests {
             before: None,
             ends_walked: 0,
             ends: 0,
+            gap_end: None,
             missing: 0,
             suspect: None,
             restart: None,
@@ -271,7 +276,7 @@ impl Requests {
         (self.first, self.walked, self.completed) = (psn, psn, psn);
         self.places = [psn; PLACES];
         (self.message, self.completing, self.before) = (None, None, None);
-        (self.ends_walked, self.missing) = (0, 0);
+        (self.ends_walked, self.missing, self.gap_end) = (0, 0, None);
         (self.suspect, self.restart, self.recurrence) = (None, None, None);
     }
 

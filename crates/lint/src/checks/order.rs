@@ -54,6 +54,7 @@ impl Flow {
         self.answers.credit = None;
         if let Some(requests) = &mut self.requests {
             requests.walked = to;
+            requests.gap_end = Some(to);
             requests.before = None;
             requests.message = None;
             requests.missing = requests.missing.saturating_sub(count.unsigned_abs().into());

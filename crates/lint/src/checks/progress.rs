@@ -9,6 +9,8 @@ use crate::rules::RuleId;
 
 /// Between two PSNs so many requests at most are looked through.
 const LOOKED_THROUGH: usize = 256;
+/// Behind a gap by so many PSNs no answer to what is in front of it is under way any more. PSNs wrap at 2^24.
+const FAR_BEHIND: i32 = 1 << 22;
 
 impl Flow {
     /// The responder has answered for everything up to this PSN.
@@ -88,7 +90,13 @@ impl Flow {
     /// The MSN of a response that answers for all in front of `to`. How the count began lies between what the response allows
     /// at least and at most, and between what all responses before allowed.
     pub(super) fn count(&mut self, seen: &Seen<'_>, msn: Msn, to: Psn, is_exact: bool, out: &mut Out<'_>) {
-        let Some(requests) = &self.requests else { return };
+        let Some(requests) = &mut self.requests else { return };
+        match requests.gap_end.map(|end| to.distance(end)) {
+            // It is late, and says nothing of what is behind the gap.
+            Some(..0) => return,
+            Some(FAR_BEHIND..) => requests.gap_end = None,
+            _ => {}
+        }
         // Messages of walked requests that lie behind `to`.
         let mut behind = 0;
         let from = self.window.lower_bound(to);
@@ -114,14 +122,14 @@ impl Flow {
         let low = |count: u64| (count & 0xff_ffff) as u32;
         let first = Msn::new(msn.value().wrapping_sub(low(most)));
         let Some((base, more)) = self.answers.base else {
-            self.answers.base = Some((first, room));
+            (self.answers.base, self.answers.base_fits) = (Some((first, room)), false);
             return;
         };
         let begin = if first.distance(base) > 0 { first } else { base };
         let ends = (first.add(room), base.add(more));
         let end = if ends.0.distance(ends.1) < 0 { ends.0 } else { ends.1 };
         if let Ok(more) = u32::try_from(end.distance(begin)) {
-            self.answers.base = Some((begin, more));
+            (self.answers.base, self.answers.base_fits) = (Some((begin, more)), true);
             return;
         }
         let (from, to) = (base.add(low(least)), base.add(more).add(low(most)));
@@ -138,7 +146,9 @@ impl Flow {
                 )
             }
         });
-        self.answers.base = Some((first, room));
+        if !std::mem::take(&mut self.answers.base_fits) {
+            self.answers.base = Some((first, room));
+        }
     }
 
     pub(super) fn credit(&mut self, seen: &Seen<'_>, msn: Msn, code: u8, out: &mut Out<'_>) {

@@ -27,6 +27,10 @@ impl Flow {
             self.doubt(Reason::Reordered);
             return Role::Late;
         }
+        if let Some(at) = self.window.holding(psn) {
+            self.settle_before(at, seen, kind);
+            self.settle_at(at);
+        }
         let held = self.window.holding(psn);
         let known = held.and_then(|index| self.window.get(index)).copied();
         let exact = known.filter(|entry| entry.psn == psn);

@@ -1,7 +1,7 @@
 //! What a requester sends for the first time: PSNs that go on, what was agreed on, READs outstanding, credits. What it sends
 //! again is in `repetitions`.
 
-use rdmalab_wire::Psn;
+use rdmalab_wire::{Msn, Psn};
 
 use crate::flow::mtu::packets;
 use crate::flow::window::Entry;
@@ -74,7 +74,8 @@ impl Flow {
         };
         let psn = seen.bth.psn;
         match psn.distance(agreed.first_psn) {
-            0 => {}
+            // Both sides begin to count with nothing.
+            0 => (self.answers.base, self.answers.base_fits) = (Some((Msn::new(0), 0)), true),
             // The first packets may have been lost in front.
             1..=FIRST_LOST => self.doubt(Reason::BegunBefore),
             _ => out.find(RuleId::CmPsn, &[seen.frame, agreed.frames[0], agreed.frames[1]], || {
@@ -83,34 +84,33 @@ impl Flow {
         }
     }
 
-    /// How many PSNs the last READ takes, once the path MTU or the next request tells.
+    /// The last READ, of whose PSNs it is not known how many there are, takes none of this request's. It may take fewer than are in front
+    /// of it: the capture may have missed others.
     fn settle(&mut self, seen: &Seen<'_>, kind: OperationKind) {
-        let Some(last) = self.window.last_mut().copied().filter(|last| !last.span_is_known) else { return };
-        let length = u32::try_from(last.target.length).unwrap_or(u32::MAX);
-        let span = seen.bth.psn.distance(last.psn).cast_unsigned();
-        let takes = |size: u32| packets(length, size) == span;
-        // It may ask for the rest of the READ rather than be a new request.
-        let again = Entry::of(seen, kind, 1, true);
-        let is_rest =
-            self.sizes.iter().any(|size| packets(length, size) > span && again.is_rest_of(&last, span, size));
-        if !is_rest && self.sizes.iter().any(takes) {
-            self.sizes.keep(takes);
+        if let Some(last) = self.window.len().checked_sub(1) {
+            self.settle_before(last, seen, kind);
         }
         self.settle_last();
     }
 
-    /// What the last READ takes, if all sizes that are left say the same.
+    /// A READ, of whose PSNs it is not known how many there are, ends in front of this request, if it does not ask for the READ's rest.
+    pub(super) fn settle_before(&mut self, at: usize, seen: &Seen<'_>, kind: OperationKind) {
+        let Some(read) = self.window.get(at).filter(|read| !read.span_is_known) else { return };
+        let Ok(room) = u32::try_from(seen.bth.psn.distance(read.psn)) else { return };
+        let length = u32::try_from(read.target.length).unwrap_or(u32::MAX);
+        let again = Entry::of(seen, kind, 1, true);
+        let is_rest =
+            self.sizes.iter().any(|size| packets(length, size) > room && again.is_rest_of(read, room, size));
+        if !is_rest {
+            self.sizes.keep(|size| packets(length, size) <= room);
+        }
+    }
+
+    /// What the last READ takes, as far as the sizes that are left tell.
     pub(crate) fn settle_last(&mut self) {
         let Some(requests) = &mut self.requests else { return };
         let Some(last) = self.window.last_mut().filter(|last| !last.span_is_known) else { return };
-        let length = u32::try_from(last.target.length).unwrap_or(u32::MAX);
-        let mut spans = self.sizes.iter().map(|size| packets(length, size));
-        let Some(span) = spans.next() else { return };
-        if spans.any(|other| other != span) {
-            return;
-        }
-        last.span = span;
-        last.span_is_known = true;
+        last.settle(self.sizes);
         let end = last.end();
         if requests.cursor == requests.next {
             requests.cursor = end;
@@ -119,6 +119,21 @@ impl Flow {
             requests.walked = end;
         }
         requests.next = end;
+    }
+
+    /// What the READ at this place takes, as far as the sizes that are left tell.
+    pub(super) fn settle_at(&mut self, at: usize) {
+        if at + 1 == self.window.len() {
+            return self.settle_last();
+        }
+        let Some(read) = self.window.get_mut(at).filter(|read| !read.span_is_known) else { return };
+        let end = read.end();
+        read.settle(self.sizes);
+        let Some(requests) = &mut self.requests else { return };
+        if end.distance(requests.walked) > 0 {
+            // Whoever takes the rest, the capture has missed it.
+            requests.missing += u64::from(end.distance(read.end()).unsigned_abs());
+        }
     }
 
     /// Something beyond all requests was answered. Now that another request is there, it is known whether that was sent.
@@ -179,12 +194,7 @@ impl Flow {
         let mut entry = Entry::of(seen, kind, 1, true);
         entry.run = self.requests.as_ref().map_or(0, |requests| requests.run);
         if kind == OperationKind::Read {
-            let length = u32::try_from(entry.target.length).unwrap_or(u32::MAX);
-            let spans = self.sizes.iter().map(|size| packets(length, size));
-            let (least, most) =
-                spans.fold((u32::MAX, 1), |(least, most), span| (least.min(span), most.max(span)));
-            entry.span = most;
-            entry.span_is_known = least == most;
+            entry.settle(self.sizes);
         }
         if let Some(reth) = seen.headers.reth.filter(|reth| u64::from(reth.length) > LONGEST) {
             out.find(RuleId::MessageTooLong, &[seen.frame], || {

@@ -160,10 +160,10 @@ impl Flow {
             return;
         }
         if psn.distance(next.sub(1)) >= 0 && !self.reasons.has(Reason::Reordered) {
-            out.find(RuleId::NakGap, &[seen.frame], || {
-                format!("asks for psn {psn}, behind which nothing was sent")
+            out.find(RuleId::AckUnseen, &[seen.frame], || {
+                format!("asks for psn {psn}, behind which something came, but nothing is in the capture")
             });
-            return;
+            self.reasons.add(Reason::LostAhead);
         }
         if let Some(before) = self.answers.nak.filter(|nak| nak.psn == psn && nak.sends == told.sends) {
             if before.ip_id == told.ip_id {

@@ -93,8 +93,8 @@ impl Flow {
             }
         }
         let size = self.sizes.known();
-        self.settle_last();
-        let Some(entry) = self.window.get(at) else { return };
+        self.settle_at(at);
+        let Some(entry) = self.window.get_mut(at) else { return };
         let total = u32::try_from(entry.target.length).unwrap_or(u32::MAX);
         // Of a READ in one packet the span is right whatever the path MTU is.
         if entry.is_unclear {
@@ -102,6 +102,11 @@ impl Flow {
         }
         if !entry.span_is_known {
             self.reasons.add(Reason::PathMtuUnknown);
+            return;
+        }
+        if offset >= entry.span {
+            // It seemed to take more than it does: another request does, which the capture missed.
+            self.reasons.add(Reason::LostAhead);
             return;
         }
         let frame = entry.first_frame;
@@ -114,7 +119,11 @@ impl Flow {
                 if is_last { "the last one says that more come" } else { "it says that none come behind it" };
             out.find(RuleId::ReadOrder, &[seen.frame, frame], || place(wrong));
         } else if begins && !entry.is_asked_from(offset) {
-            out.find(RuleId::ReadOrder, &[seen.frame, frame], || place("nobody asked from here on"));
+            out.find(RuleId::AckUnseen, &[seen.frame, frame], || {
+                place("no request for what is from here on is in the capture")
+            });
+            entry.ask_from(offset);
+            self.reasons.add(Reason::LostAhead);
         } else if !begins && offset == 0 {
             out.find(RuleId::ReadOrder, &[seen.frame, frame], || place("the first one does not say so"));
         } else if !begins

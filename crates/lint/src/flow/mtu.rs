@@ -27,6 +27,12 @@ impl Sizes {
         PathMtu::ALL.into_iter().map(|size| size.bytes() as u32).filter(move |size| self.0 & bit(*size) != 0)
     }
 
+    /// The fewest and the most PSNs that a READ of so many bytes can take.
+    pub fn spans(self, length: u32) -> (u32, u32) {
+        let spans = self.iter().map(|size| packets(length, size));
+        spans.fold((u32::MAX, 1), |(least, most), span| (least.min(span), most.max(span)))
+    }
+
     /// The size, if only one is left.
     pub fn known(self) -> Option<u32> {
         if self.0.is_power_of_two() { self.iter().next() } else { None }

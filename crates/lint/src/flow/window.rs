@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use rdmalab_wire::opcode::Position;
 use rdmalab_wire::{Headers, OpcodeRow, Psn};
 
+use super::mtu::Sizes;
 use crate::packet::{OperationKind, Seen};
 
 /// Most requests that are kept of one direction.
@@ -103,6 +104,13 @@ impl Entry {
             asked: [0; ASKED],
             asked_count: 0,
         }
+    }
+
+    /// How many PSNs a READ takes by these sizes of the path MTU: where they do not say the same, as many as it can.
+    pub fn settle(&mut self, sizes: Sizes) {
+        let (least, most) = sizes.spans(u32::try_from(self.target.length).unwrap_or(u32::MAX));
+        self.span = most;
+        self.span_is_known = least == most;
     }
 
     /// The PSN behind it.

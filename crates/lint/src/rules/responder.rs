@@ -14,12 +14,13 @@ AckUnsent "ack-unsent" Suspicious
     "A response's PSN is that of a request that is under way. One beyond all of them is a ghost: of an earlier connection of the \
      same queue pair, or of a responder that counts wrongly. A requester drops it.";
 AckUnseen "ack-unseen" Suspicious
-    "Nothing is acknowledged that did not arrive.",
+    "Nothing is acknowledged or answered that did not arrive.",
     "InfiniBand: generation of acknowledgements",
     "both directions",
     "A request with this PSN never came by in the capture, and yet the responder acknowledges it. Either the capturing program lost \
      packets (look at its count of drops), or the responder acknowledges what it cannot have, and data are lost without anybody \
-     knowing.";
+     knowing. It is the same with a NAK for a gap behind which nothing came, and with an answer that begins in the middle of a READ \
+     though no request asks for the rest.";
 AckBack "ack-back" Violation
     "Acknowledgements never go back.",
     "InfiniBand: generation of acknowledgements, duplicate requests",
@@ -41,7 +42,7 @@ NakGap "nak-gap" Violation
 Msn "msn" Violation
     "The MSN counts the messages that are complete.",
     "InfiniBand: message sequence number",
-    "all requests up to the response; how the count began is learnt from the first responses",
+    "all requests up to the response; the count begins with 0 behind REQ and REP, otherwise it is learnt from the first responses",
     "Each response says how many request messages the responder has completed, modulo 2^24. The requester may complete its work by \
      this number.";
 ResponseKind "response-kind" Violation
@@ -50,7 +51,7 @@ ResponseKind "response-kind" Violation
     "both directions",
     "A requester knows which kind of answer each PSN has. Another kind is a bad response, and ends the connection.";
 ReadOrder "read-order" Violation
-    "The answer to a READ begins with FIRST or ONLY where it is asked for, goes on with MIDDLE, and ends with LAST or ONLY.",
+    "The answer to a READ begins with FIRST or ONLY, goes on with MIDDLE, and ends with LAST or ONLY.",
     "InfiniBand: RDMA READ responses",
     "the READ's request, and a path MTU that is known",
     "The place of a packet in the answer follows from its PSN. The last packet must say so, and none before it may.";

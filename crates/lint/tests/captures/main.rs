@@ -1,6 +1,7 @@
 //! The captures of real peers: no violation but those that are known, and the counts that a careful reading gives.
 
 mod by_hand;
+mod lost;
 mod reading;
 
 use std::collections::BTreeMap;
@@ -78,12 +79,18 @@ enum Lie {
     OneWay(u8),
 }
 
-fn lied(file: &[u8], lie: Lie) -> Vec<u8> {
+/// The packets of a capture, with their times in nanoseconds.
+fn packets(file: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let mut reader = Reader::new(file).unwrap();
     let mut packets = Vec::new();
     while let Some(record) = reader.next().unwrap() {
         packets.push((record.time.unwrap() as u64, record.data.to_vec()));
     }
+    packets
+}
+
+fn lied(file: &[u8], lie: Lie) -> Vec<u8> {
+    let mut packets = packets(file);
     if let Lie::Swapped(every) = lie {
         for at in (0..packets.len().saturating_sub(1)).step_by(every) {
             let times = (packets[at].0, packets[at + 1].0);

@@ -3,7 +3,7 @@
 use rdmalab_craft::wire::Msn;
 use rdmalab_lint::{Reason, Report, RuleId, Severity};
 
-use super::conversations::{AGAIN_FROM_THE_FIRST, RECURRING};
+use super::conversations::{AGAIN_FROM_THE_FIRST, ORDINARY, READ_AGAIN, RECURRING};
 use super::frames;
 use super::talk::{judge, talk};
 
@@ -58,6 +58,38 @@ fn what_comes_again_from_the_middle_and_is_counted_on_is_a_repetition() {
     let report = judge(&conversation);
     assert_eq!(report.count_of(RuleId::RepeatPayload), 2, "{report}");
     assert_eq!(report.flows[0].stats.conversations, 0, "{report}");
+}
+
+/// Of a READ's answer the place of capture may have missed who asked for it.
+#[test]
+fn an_answer_that_nobody_asked_for_may_lack_its_request() {
+    let mut conversation = talk(READ_AGAIN);
+    conversation.remove(4);
+    let report = judge(&conversation);
+    assert_eq!(report.count(Severity::Violation), 0, "{report}");
+    assert_eq!(report.count_of(RuleId::AckUnseen), 1, "{report}");
+    // The path MTU is not known until the answer comes: by that it is another READ's.
+    let report = judge(&talk(
+        r#"
+        packet = [
+            { opcode = "RC_READ_REQUEST", reth = { length = 20_000 } },
+            { opcode = "RC_READ_RESPONSE_MIDDLE", reply = true, bth = { psn = 78 }, payload = { length = 1024 } },
+        ]
+        "#,
+    ));
+    assert_eq!(report.count(Severity::Violation), 0, "{report}");
+}
+
+/// Behind REQ and REP messages are counted from none on: it is the first wrong number that is found, not the next right one.
+#[test]
+fn messages_are_counted_from_the_beginning_where_that_is_known() {
+    let mut conversation = talk(ORDINARY);
+    let first = conversation.iter().position(|said| said.packet.headers.aeth.is_some()).unwrap();
+    let aeth = conversation[first].packet.headers.aeth.as_mut().unwrap();
+    aeth.msn = aeth.msn.next();
+    let report = judge(&conversation);
+    assert_eq!(report.count_of(RuleId::Msn), 1, "{report}");
+    assert_eq!(report.findings[0].frames, [first as u64 + 1], "{report}");
 }
 
 /// A pause for a priority, and frames without a tag; or one that is for nobody whom the capture shows.

@@ -45,9 +45,10 @@ pub fn cases() -> Vec<Case> {
             NakGap,
             &[],
             SENDS,
-            "a NAK for the last packet",
+            "a NAK for a packet that was acknowledged",
             5,
             Alter(|said| {
+                said.packet.bth.psn = Psn::new(1);
                 aeth(said, wire::Syndrome::Nak(NakCode::PsnSequenceError), 2);
             }),
         ),

@@ -13,7 +13,7 @@
 //! * iWARP: the start-up of MPA and who may send first, FPDUs with their markers and CRCs, the numbers and pieces of messages, READs and
 //!   atomics with their answers, Terminate messages; what TCP sent again, and why.
 //!
-//! **Not judged: reliable datagrams.**
+//! **Not judged: reliable datagrams**, and what `report/unjudged.rs` tells of a capture.
 //!
 //! # Design
 //!
@@ -83,7 +83,9 @@ pub use observer::{
 pub use packet::{FlowKey, OperationKind};
 pub use read::{LintError, lint};
 pub use reason::{Reason, Reasons};
-pub use report::{Explained, FlowReport, Operations, Report, Stats, StreamReport, StreamStats, Totals};
+pub use report::{
+    Explained, FlowReport, Operations, Report, Stats, StreamReport, StreamStats, Totals, Unjudged,
+};
 pub use rule::{Family, Rule, Severity};
 pub use rules::{RULES, RuleId};
 pub use table::{MOST_FLOWS, MOST_REQUESTS};

@@ -14,7 +14,7 @@ use crate::iwarp;
 use crate::observer::{Observer, Placed, Role};
 use crate::packet::{FlowKey, OperationKind, Seen};
 use crate::reason::{Reason, Reasons};
-use crate::report::{FlowReport, Report, Totals};
+use crate::report::{FlowReport, Report, Totals, Unjudged};
 use crate::table::Table;
 
 /// Judges the packets of one capture, in their order.
@@ -42,6 +42,7 @@ pub struct Linter {
     findings: Findings,
     reasons: Reasons,
     totals: Totals,
+    unjudged: Unjudged,
     /// The time of the last packet, in nanoseconds.
     now: i64,
 }
@@ -64,6 +65,7 @@ impl Linter {
             findings: Findings::new(),
             reasons: Reasons::default(),
             totals: Totals::default(),
+            unjudged: Unjudged::default(),
             now: 0,
         }
     }
@@ -84,7 +86,10 @@ impl Linter {
         self.totals.packets += 1;
         self.now = record.time.and_then(|time| i64::try_from(time).ok()).unwrap_or(self.now);
         let before = self.findings.kept.len();
-        lengths::malformed(record, dissection, &mut self.findings);
+        match dissection.unread(record) {
+            Some(unread) => self.unjudged.add(unread, record),
+            None => lengths::malformed(record, dissection, &mut self.findings),
+        }
         self.totals.fpdus += dissection.iwarp.len() as u64;
         congestion::pause(record, dissection, &mut self.findings);
         self.standstill.packet(record, dissection, &mut self.findings, &mut self.reasons);
@@ -123,6 +128,10 @@ impl Linter {
     fn converse(&mut self, seen: &Seen<'_>, roce: &Roce<'_>, observer: &mut dyn Observer) {
         if seen.key.queue_pair.value() <= Qpn::GSI.value() {
             self.datagram(seen, roce, observer);
+            return;
+        }
+        if self.unjudged.headers.is_some() {
+            self.unjudged.not_followed += 1;
             return;
         }
         if seen.row.transport == TransportKind::Cnp {
@@ -251,7 +260,9 @@ impl Linter {
         let paired: Vec<Option<u64>> = Self::peers(&all);
         for (flow, peer) in all.iter_mut().zip(paired) {
             let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
-            flow.finish(&mut out);
+            if self.unjudged.headers.is_none() {
+                flow.finish(&mut out);
+            }
             let is_alive = flow.stats.requests > 0 || flow.stats.responses > 0;
             if is_alive || flow.stats.notifications > 0 || flow.stats.marked > 0 {
                 flows.push(FlowReport::of(flow, peer));
@@ -262,10 +273,19 @@ impl Linter {
         self.totals.streams_forgotten = self.streams.forgotten().max(self.iwarp.forgotten);
         self.totals.cm_messages = self.connections.messages;
         self.totals.connections_forgotten = self.connections.forgotten;
+        self.unjudged.nothing_found = self.totals.has_no_rdma();
         let Findings { mut kept, counts } = self.findings;
         kept.sort_by_key(|finding| finding.frames.first().copied());
         let streams = self.iwarp.finish();
-        Report { totals: self.totals, flows, streams, findings: kept, counts, reasons: self.reasons }
+        Report {
+            totals: self.totals,
+            flows,
+            streams,
+            findings: kept,
+            counts,
+            reasons: self.reasons,
+            unjudged: self.unjudged,
+        }
     }
 
     /// The number of each flow's peer.

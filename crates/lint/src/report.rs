@@ -4,6 +4,7 @@ mod json;
 mod operations;
 mod stream;
 mod text;
+mod unjudged;
 
 use rdmalab_wire::{Address, Qpn, TransportKind};
 
@@ -18,6 +19,7 @@ use crate::rules::{RULES, RuleId};
 pub use operations::Operations;
 pub use stream::{StreamReport, StreamStats};
 pub use text::Explained;
+pub use unjudged::Unjudged;
 
 /// What was counted of a flow.
 #[derive(Clone, Debug, Default)]
@@ -208,6 +210,13 @@ pub struct Totals {
     pub connections_forgotten: u64,
 }
 
+impl Totals {
+    /// Whether there were packets, and none of RDMA or of what controls its links.
+    pub(crate) const fn has_no_rdma(&self) -> bool {
+        self.packets > 0 && self.roce + self.fpdus + self.pauses + self.priority_pauses == 0
+    }
+}
+
 /// What a capture came to.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -223,6 +232,8 @@ pub struct Report {
     pub counts: Vec<u64>,
     /// Why rules that are about no flow could not be judged everywhere.
     pub reasons: Reasons,
+    /// What was not judged at all.
+    pub unjudged: Unjudged,
 }
 
 impl Report {

@@ -9,6 +9,7 @@
 mod infiniband;
 mod malformed;
 mod network;
+mod unread;
 
 use std::net::IpAddr;
 
@@ -25,6 +26,7 @@ use crate::streams::IwarpUnit;
 use etherparse::{ArpPacketSlice, Icmpv4Slice, Icmpv6Slice, TcpOptionElement, TcpSlice};
 pub use infiniband::{Icrc, Roce, Vcrc};
 pub use malformed::{LayerName, Malformed};
+pub use unread::Unread;
 
 /// Frames whose type is less than this are IEEE 802.3: it is a length.
 const FIRST_ETHERTYPE: u16 = 0x0600;

@@ -14,8 +14,15 @@ impl Linter {
     /// A datagram to a general services interface.
     pub(super) fn datagram(&mut self, seen: &Seen<'_>, roce: &Roce<'_>, observer: &mut dyn Observer) {
         let before = self.findings.kept.len();
-        let agreed = roce.mad().and_then(|mad| self.connections.datagram(seen, &mad, &mut self.findings));
+        let mad = roce.mad();
+        if seen.is_cut && mad.is_none_or(|mad| mad.message().is_none()) {
+            self.unjudged.management += 1;
+        }
+        let agreed = mad.and_then(|mad| self.connections.datagram(seen, &mad, &mut self.findings));
         self.tell(before, observer);
+        if self.unjudged.headers.is_some() {
+            return;
+        }
         match agreed {
             Some(cm::Agreed::Connection(agreement)) => self.agree(&agreement, observer),
             Some(cm::Agreed::Path(alternate)) => self.table.alternate(&alternate),

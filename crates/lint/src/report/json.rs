@@ -32,6 +32,8 @@ impl Report {
             .map(|(rule, count)| (rule.name.to_owned(), json!(count)))
             .collect();
         let totals = &self.totals;
+        let reasons = self.reasons.iter().map(|reason| reason.to_string());
+        let not_judged: Vec<String> = reasons.chain(self.unjudged.sentences()).collect();
         json!({
             "packets": totals.packets,
             "roce": totals.roce,
@@ -51,7 +53,8 @@ impl Report {
             "streams": self.streams.iter().map(StreamReport::json).collect::<Vec<_>>(),
             "findings": findings,
             "findings_by_rule": counts,
-            "not_judged": self.reasons.iter().map(|reason| reason.to_string()).collect::<Vec<_>>(),
+            "packets_not_judged": self.unjudged.packets(),
+            "not_judged": not_judged,
         })
     }
 }

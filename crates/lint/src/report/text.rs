@@ -49,6 +49,7 @@ impl Report {
             self.explain(f)?;
         }
         self.not_judged(f)?;
+        write!(f, "{}", self.unjudged)?;
         self.summary(f)
     }
 
@@ -111,6 +112,7 @@ impl Report {
             (totals.notifications, "congestion notifications"),
             (totals.pauses, "PAUSE frames"),
             (totals.priority_pauses, "PFC frames"),
+            (self.unjudged.packets(), "not judged"),
             (totals.unpaired, "answers to requests that are not known"),
             (totals.flows_forgotten, "flows forgotten, as too many were open"),
             (totals.streams_forgotten, "TCP connections forgotten, as too many were open"),

@@ -1,0 +1,83 @@
+//! What of a capture was not judged at all, so that nobody takes it for clean.
+
+use core::fmt;
+
+use rdmalab_trace::{LinkType, Record, Unread};
+
+/// What was not judged at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unjudged {
+    /// Packets whose link type is not understood, or that are not of the link type that the file says; the first such type.
+    pub links: Option<(LinkType, u64)>,
+    /// Packets that the capture cut within the headers of an InfiniBand packet, or of what may be one; the first frame. No
+    /// conversation is followed from there on, as what is missing would look lost.
+    pub headers: Option<(u64, u64)>,
+    /// Packets behind that one whose headers are whole.
+    pub not_followed: u64,
+    /// Management datagrams that the capture cut before what they say.
+    pub management: u64,
+    /// Packets that the capture cut within TCP's header.
+    pub tcp_headers: u64,
+    /// None of the packets was of RDMA.
+    pub nothing_found: bool,
+}
+
+impl Unjudged {
+    /// Takes note of a packet that was not understood.
+    pub(crate) fn add(&mut self, unread: Unread, record: &Record<'_>) {
+        match unread {
+            Unread::Link => self.links.get_or_insert((record.link_type, 0)).1 += 1,
+            Unread::Headers => self.headers.get_or_insert((record.frame, 0)).1 += 1,
+            Unread::TcpHeader => self.tcp_headers += 1,
+        }
+    }
+
+    /// Packets.
+    pub fn packets(&self) -> u64 {
+        let links = self.links.map_or(0, |(_, packets)| packets);
+        let headers = self.headers.map_or(0, |(_, packets)| packets);
+        links + headers + self.not_followed + self.management + self.tcp_headers
+    }
+
+    /// What was not judged and why, one sentence each.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        if let Some((link_type, packets)) = self.links {
+            let number = link_type.0;
+            let name = if link_type.to_string().contains("link type") {
+                String::new()
+            } else {
+                format!(" ({link_type})")
+            };
+            said.push(format!(
+                "{packets} packets, as link type {number}{name} is not understood, or is not what they are"
+            ));
+        }
+        if let Some((first, packets)) = self.headers {
+            said.push(format!(
+                "conversations of RoCE and InfiniBand from frame {first} on, as the capture cut {packets} packets \
+                 within their headers; these take up to 128 bytes"
+            ));
+        }
+        if self.management > 0 {
+            let count = self.management;
+            said.push(format!(
+                "{count} management datagrams, as the capture cut them; they take up to 350 bytes"
+            ));
+        }
+        if self.tcp_headers > 0 {
+            said.push(format!("{} packets, as the capture cut their TCP headers", self.tcp_headers));
+        }
+        if self.nothing_found {
+            said.push("anything, as none of the packets was seen to be of RDMA".to_owned());
+        }
+        said
+    }
+}
+
+/// A line for each.
+impl fmt::Display for Unjudged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sentences().iter().try_for_each(|sentence| writeln!(f, "not judged: {sentence}"))
+    }
+}

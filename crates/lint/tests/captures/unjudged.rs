@@ -1,0 +1,63 @@
+//! What is not understood is said to be not judged, instead of looking clean or wrong.
+
+use std::fs;
+
+use rdmalab_lint::{Report, lint};
+
+use super::{Lie, folder, lied};
+
+fn rping() -> Vec<u8> {
+    fs::read(folder("rping.pcap")).unwrap()
+}
+
+fn cut(name: &str, length: usize) -> Report {
+    let file = fs::read(folder(&format!("{name}.pcap"))).unwrap();
+    lint(&lied(&file, Lie::Cut(length))[..], &mut ()).unwrap()
+}
+
+#[track_caller]
+fn says(report: &Report, sentence: &str) {
+    assert!(report.findings.is_empty(), "{report}");
+    assert!(report.to_string().contains(&format!("not judged: {sentence}")), "{report}");
+    let said = report.json()["not_judged"].to_string();
+    assert!(said.contains(sentence), "{said}");
+}
+
+/// By the number in a classic file's header; 101 is IP without a link, 247 InfiniBand.
+#[test]
+fn packets_of_other_links_are_not_judged() {
+    for link_type in [0_u32, 101, 113, 147, 228, 229, 247, 276, 999] {
+        let mut file = rping();
+        file[20..24].copy_from_slice(&link_type.to_le_bytes());
+        let report = lint(&file[..], &mut ()).unwrap();
+        says(&report, &format!("29 packets, as link type {link_type} "));
+        says(&report, "anything, as none of the packets");
+        assert!(report.to_string().contains("29 not judged;"), "{report}");
+    }
+}
+
+/// IP begins at byte 14, UDP at 34, the base header at 42, what is behind it at 54.
+#[test]
+fn packets_cut_within_their_headers_are_not_judged() {
+    for length in [20, 30, 40, 50, 54, 60] {
+        let report = cut("rping", length);
+        says(&report, "conversations of RoCE and InfiniBand from frame 1 on");
+        assert_eq!(report.unjudged.packets(), 29, "{length}: {report}");
+    }
+    let mut file = rping();
+    let report = lint(&file[..], &mut ()).unwrap();
+    assert_eq!(report.unjudged.packets(), 0, "{report}");
+    assert!(!report.to_string().contains("not judged:"), "{report}");
+    // Of version 15, in frame 1: that is wrong of IP behind Ethernet.
+    file[24 + 16 + 14] = 0xf5;
+    let report = lint(&file[..], &mut ()).unwrap();
+    assert_eq!(report.unjudged.packets(), 0, "{report}");
+}
+
+#[test]
+fn management_datagrams_that_are_cut_are_not_judged() {
+    let report = cut("rping", 70);
+    says(&report, "5 management datagrams");
+    assert_eq!(report.unjudged.packets(), 5, "{report}");
+    assert_eq!(report.flows.len(), 2, "{report}");
+}

@@ -1,0 +1,64 @@
+//! Packets that cannot be taken apart as far as what they are: another link than the file says, or too little of them kept.
+
+use etherparse::IpNumber;
+use rdmalab_wire::ethernet::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_ROCE_V1};
+use rdmalab_wire::{Fault, Layer};
+
+use super::{Content, Dissection, Icrc, LayerName, Network};
+use crate::record::{LinkType, Record};
+
+/// Why it is not known what a packet is or says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// Its link type is not taken apart, or what stands there is not of this link type.
+    Link,
+    /// The capture cut it within its headers, and it is an InfiniBand packet or may be one.
+    Headers,
+    /// The capture cut it within TCP's header.
+    TcpHeader,
+}
+
+impl Dissection<'_> {
+    /// Why it is not known what the packet is or says, if so. That only a payload is cut is no reason.
+    pub fn unread(&self, record: &Record<'_>) -> Option<Unread> {
+        match &self.content {
+            Content::Link(_) | Content::RawLink { .. } => Some(Unread::Link),
+            Content::Unknown if self.cut => self.cut_in_front(),
+            Content::Unknown => self.is_of_another_link(record.link_type).then_some(Unread::Link),
+            Content::Roce(roce) => {
+                let is_short = roce.packet.bth.is_none() || roce.packet.error.is_some();
+                (is_short && roce.icrc == Icrc::Cut).then_some(Unread::Headers)
+            }
+            _ => None,
+        }
+    }
+
+    /// By what there is of the headers in front of those that were cut.
+    fn cut_in_front(&self) -> Option<Unread> {
+        let protocol = match &self.network {
+            Some(Network::V4 { header, .. }) => header.protocol,
+            Some(Network::V6(header)) => header.next_header,
+            None => {
+                let may_be = [None, Some(ETHERTYPE_IPV4), Some(ETHERTYPE_IPV6), Some(ETHERTYPE_ROCE_V1)];
+                return may_be.contains(&self.ethertype).then_some(Unread::Headers);
+            }
+        };
+        match IpNumber(protocol) {
+            IpNumber::TCP => Some(Unread::TcpHeader),
+            IpNumber::ICMP | IpNumber::IPV6_ICMP => None,
+            // UDP, or an extension header, behind which it may be.
+            _ => Some(Unread::Headers),
+        }
+    }
+
+    /// Where nothing but the link type says that an IP header comes first, one that is none speaks against the link type.
+    fn is_of_another_link(&self, link_type: LinkType) -> bool {
+        let is_bare = matches!(link_type, LinkType::RAW_IP | LinkType::IPV4 | LinkType::IPV6);
+        let is_no_header = |malformed: &super::Malformed| {
+            malformed.offset <= 2
+                && matches!(malformed.layer, LayerName::Roce(Layer::Ipv4 | Layer::Ipv6))
+                && matches!(malformed.fault, Fault::BadValue { .. })
+        };
+        is_bare && self.malformed.as_ref().is_some_and(is_no_header)
+    }
+}

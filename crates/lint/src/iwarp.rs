@@ -64,6 +64,8 @@ impl At<'_> {
 struct Connection {
     heard: u64,
     halves: [Half; 2],
+    /// The capture kept less of its data than there was.
+    is_cut: bool,
     stream: Option<Box<Stream>>,
 }
 
@@ -111,8 +113,10 @@ impl Streams {
         let connection = self.connections.entry(key).or_insert_with(|| Connection {
             heard: clock,
             halves: Default::default(),
+            is_cut: false,
             stream: None,
         });
+        connection.is_cut |= segment.length > 0 && record.is_cut();
         self.heard.remove(&connection.heard);
         connection.heard = clock;
         self.heard.insert(clock, key);
@@ -156,6 +160,15 @@ impl Streams {
     /// Connections, and those of them that are iWARP's.
     pub fn len(&self) -> (usize, usize) {
         (self.connections.len(), self.streams)
+    }
+
+    /// Connections with data that are not seen to be iWARP's, and how many of them the capture cut.
+    pub fn others(&self) -> (u64, u64) {
+        let others = self
+            .connections
+            .values()
+            .filter(|connection| connection.stream.is_none() && connection.halves.iter().any(Half::has_data));
+        others.fold((0, 0), |(all, cut), connection| (all + 1, cut + u64::from(connection.is_cut)))
     }
 
     /// The rows of all that are left, by number.

@@ -273,14 +273,14 @@ impl Linter {
         self.totals.streams_forgotten = self.streams.forgotten().max(self.iwarp.forgotten);
         self.totals.cm_messages = self.connections.messages;
         self.totals.connections_forgotten = self.connections.forgotten;
+        self.unjudged.tcp_connections = self.iwarp.others();
         self.unjudged.nothing_found = self.totals.has_no_rdma();
         let Findings { mut kept, counts } = self.findings;
         kept.sort_by_key(|finding| finding.frames.first().copied());
-        let streams = self.iwarp.finish();
         Report {
             totals: self.totals,
             flows,
-            streams,
+            streams: self.iwarp.finish(),
             findings: kept,
             counts,
             reasons: self.reasons,

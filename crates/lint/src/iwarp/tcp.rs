@@ -98,6 +98,11 @@ impl Half {
         Some(if other.end.is_some_and(|end| is_before(end, heard)) { other.end? } else { heard })
     }
 
+    /// Whether segments with data were seen.
+    pub fn has_data(&self) -> bool {
+        !self.remembered.is_empty()
+    }
+
     /// Whether a SYN begins another connection than the one known.
     pub fn is_begun_by(&self, segment: &TcpSegment) -> bool {
         segment.syn && self.first != Some(segment.sequence.wrapping_add(1))

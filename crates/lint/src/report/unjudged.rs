@@ -18,6 +18,9 @@ pub struct Unjudged {
     pub management: u64,
     /// Packets that the capture cut within TCP's header.
     pub tcp_headers: u64,
+    /// TCP connections with data in which no iWARP was recognised, and those of them whose packets the capture cut. Other
+    /// protocols are such, too.
+    pub tcp_connections: (u64, u64),
     /// None of the packets was of RDMA.
     pub nothing_found: bool,
 }
@@ -67,6 +70,13 @@ impl Unjudged {
         }
         if self.tcp_headers > 0 {
             said.push(format!("{} packets, as the capture cut their TCP headers", self.tcp_headers));
+        }
+        if let (all @ 1.., cut) = self.tcp_connections {
+            let cut =
+                if cut > 0 { format!("; the capture cut packets of {cut} of them") } else { String::new() };
+            said.push(format!(
+                "{all} TCP connections, in which no start-up and no FPDUs of iWARP were recognised{cut}"
+            ));
         }
         if self.nothing_found {
             said.push("anything, as none of the packets was seen to be of RDMA".to_owned());

@@ -61,3 +61,17 @@ fn management_datagrams_that_are_cut_are_not_judged() {
     assert_eq!(report.unjudged.packets(), 5, "{report}");
     assert_eq!(report.flows.len(), 2, "{report}");
 }
+
+/// A connection whose start-up frames do not fit, or whose request has a broken key, is not seen to be iWARP's.
+#[test]
+fn connections_that_are_not_recognised_are_not_judged() {
+    let sentence = "1 TCP connections, in which no start-up and no FPDUs of iWARP were recognised";
+    says(&cut("siw_rping", 80), &format!("{sentence}; the capture cut packets of 1 of them"));
+    says(&cut("siw_rping", 50), "26 packets, as the capture cut their TCP headers");
+    let mut file = fs::read(folder("siw_rping.pcap")).unwrap();
+    let report = lint(&file[..], &mut ()).unwrap();
+    assert!(!report.to_string().contains("not judged:"), "{report}");
+    let key = file.windows(10).position(|bytes| bytes == b"MPA ID Req").unwrap();
+    file[key] ^= 0x20;
+    says(&lint(&file[..], &mut ()).unwrap(), sentence);
+}

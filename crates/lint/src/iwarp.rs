@@ -14,6 +14,7 @@
 //! Bounds: [`MOST_CONNECTIONS`] connections, [`MOST_STREAMS`] of which may be iWARP's, those silent for long making room; each side
 //! keeps at most 4096 requests and 32 headers, all together [`MOST_PENDING_REQUESTS`] requests.
 
+mod rows;
 pub(crate) mod side;
 pub(crate) mod tcp;
 
@@ -24,8 +25,6 @@ use rdmalab_trace::{Dissection, Network, Record, TcpSegment};
 
 use crate::finding::Findings;
 use crate::observer::{Observer, PlacedSegment};
-use crate::reason::Reason;
-use crate::report::StreamReport;
 use crate::rules::RuleId;
 use side::Side;
 use tcp::Half;
@@ -161,23 +160,6 @@ impl Streams {
     pub fn len(&self) -> (usize, usize) {
         (self.connections.len(), self.streams)
     }
-
-    /// Connections with data that are not seen to be iWARP's, and how many of them the capture cut.
-    pub fn others(&self) -> (u64, u64) {
-        let others = self
-            .connections
-            .values()
-            .filter(|connection| connection.stream.is_none() && connection.halves.iter().any(Half::has_data));
-        others.fold((0, 0), |(all, cut), connection| (all + 1, cut + u64::from(connection.is_cut)))
-    }
-
-    /// The rows of all that are left, by number.
-    pub fn finish(self) -> Vec<StreamReport> {
-        let streams = self.connections.into_values().filter_map(|connection| connection.stream);
-        let mut reports: Vec<StreamReport> = streams.flat_map(|stream| stream.reports()).collect();
-        reports.sort_by_key(|report| report.number);
-        reports
-    }
 }
 
 fn ip_id(dissection: &Dissection<'_>) -> u16 {
@@ -266,32 +248,5 @@ impl Stream {
     pub fn depth(&self, side: usize) -> Option<u16> {
         let [_, theirs] = self.both(side);
         theirs.start.and_then(|start| start.ird())
-    }
-
-    fn reports(mut self: Box<Self>) -> Vec<StreamReport> {
-        let mut reports = Vec::with_capacity(2);
-        for index in [0, 1] {
-            let (starts, depth) = (self.starts(index), self.depth(index));
-            let [lower, upper] = self.ends;
-            let (source, destination) = if index == 0 { (lower, upper) } else { (upper, lower) };
-            let [side, peer] = self.both_mut(index);
-            if side.stats.fpdus > 0 && starts.is_none() {
-                side.doubt(Reason::StartUpUnknown);
-            }
-            reports.push(StreamReport {
-                number: side.number,
-                peer: peer.number,
-                source,
-                destination,
-                is_initiator: side.start.map(|start| start.kind == rdmalab_wire::iwarp::MpaKind::Request),
-                revision: side.start.map(|start| start.revision),
-                crc: starts.map(|starts| starts.iter().any(|start| start.crc)),
-                markers: peer.start.map(|start| start.markers),
-                depth,
-                stats: std::mem::take(&mut side.stats),
-                reasons: side.reasons,
-            });
-        }
-        reports
     }
 }

@@ -43,11 +43,13 @@ pub enum Reason {
     ReliableDatagrams,
     /// Whom a PAUSE stops does not follow from the capture.
     PauseUnknown,
+    /// Bytes of an iWARP stream are there and make no whole FPDUs: it ends within one, or a length in it is wrong.
+    NoFpdus,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Reason; 17] = [
+    pub const ALL: [Reason; 18] = [
         Reason::AnswersUnknown,
         Reason::RequestsUnknown,
         Reason::AgreementUnknown,
@@ -65,6 +67,7 @@ impl Reason {
         Reason::Recurring,
         Reason::ReliableDatagrams,
         Reason::PauseUnknown,
+        Reason::NoFpdus,
     ];
 
     /// The rules that were not judged, all or some of the time.
@@ -163,6 +166,18 @@ impl Reason {
                 AtomicReplay,
             ],
             Reason::PauseUnknown => &[PauseHeeded],
+            Reason::NoFpdus => &[
+                MpaCrc,
+                MpaPad,
+                MpaMarker,
+                DdpMsn,
+                DdpOffset,
+                DdpLast,
+                RdmapAnswer,
+                RdmapUnasked,
+                RdmapDepth,
+                TerminateHeader,
+            ],
         }
     }
 
@@ -199,6 +214,7 @@ impl fmt::Display for Reason {
             Reason::Recurring => "numbers came again, perhaps those of another conversation",
             Reason::ReliableDatagrams => "reliable datagrams are not followed",
             Reason::PauseUnknown => "it is not known whom PAUSE frames stop",
+            Reason::NoFpdus => "bytes of the stream are no whole FPDUs, or their lengths are wrong",
         })
     }
 }

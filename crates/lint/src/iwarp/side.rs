@@ -170,6 +170,15 @@ impl Side {
         self.reasons.add(reason);
     }
 
+    /// So many bytes at its end were not understood. Those that the capture does not have are counted elsewhere.
+    pub fn leaves(&mut self, bytes: u32) {
+        let bytes = u64::from(bytes);
+        if bytes > 0 && self.stats.missing_bytes == 0 {
+            self.stats.unread_bytes = bytes;
+            self.doubt(Reason::NoFpdus);
+        }
+    }
+
     /// It begins here: nothing was said before.
     pub fn start(&mut self, start: Start) {
         self.end = Some(start.end);

@@ -98,6 +98,12 @@ impl Half {
         Some(if other.end.is_some_and(|end| is_before(end, heard)) { other.end? } else { heard })
     }
 
+    /// Bytes that were seen behind this sequence number, or in all if there is none. What is missing counts, too.
+    pub fn behind(&self, end: Option<u32>) -> u32 {
+        let (Some(next), Some(end)) = (self.next, end.or(self.first)) else { return 0 };
+        if is_before(end, next) { next.wrapping_sub(end) } else { 0 }
+    }
+
     /// Whether segments with data were seen.
     pub fn has_data(&self) -> bool {
         !self.remembered.is_empty()

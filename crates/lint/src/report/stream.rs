@@ -34,6 +34,8 @@ pub struct StreamStats {
     pub duplicates: u64,
     /// Bytes of the stream that the capture does not have.
     pub missing_bytes: u64,
+    /// Bytes at the end of the stream that make no whole FPDU.
+    pub unread_bytes: u64,
     /// Connections before this one between the same ports.
     pub conversations: u64,
     /// From a READ's or atomic's request to the end of its answer.
@@ -126,6 +128,7 @@ impl StreamReport {
             "late": stats.late,
             "duplicates": stats.duplicates,
             "missing_bytes": stats.missing_bytes,
+            "unread_bytes": stats.unread_bytes,
             "earlier_conversations": stats.conversations,
             "answer_times": times_json(&stats.answer_times),
             "not_judged": not_judged(self.reasons, true),
@@ -159,6 +162,7 @@ impl fmt::Display for StreamReport {
             (stats.late, "segments behind later ones"),
             (stats.duplicates, "segments in the capture twice"),
             (stats.missing_bytes, "bytes of the stream that the capture does not have"),
+            (stats.unread_bytes, "bytes of the stream that are no whole FPDU"),
             (stats.terminates, "Terminate messages"),
             (stats.conversations, "earlier connections between these ports"),
         ];

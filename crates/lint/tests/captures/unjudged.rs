@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rdmalab_lint::{Report, lint};
+use rdmalab_lint::{Reason, Report, lint};
 
 use super::{Lie, folder, lied};
 
@@ -74,4 +74,20 @@ fn connections_that_are_not_recognised_are_not_judged() {
     let key = file.windows(10).position(|bytes| bytes == b"MPA ID Req").unwrap();
     file[key] ^= 0x20;
     says(&lint(&file[..], &mut ()).unwrap(), sentence);
+}
+
+/// Frame 8 is the first FPDU of the side that opened the connection, its length said to be 65312: none of its 600 bytes is
+/// understood, and none was lost.
+#[test]
+fn what_a_wrong_length_hides_is_not_said_to_be_lost() {
+    let mut file = fs::read(folder("siw_rping.pcap")).unwrap();
+    let first = file.windows(4).position(|bytes| bytes == [0x00, 0x22, 0x41, 0x43]).unwrap();
+    file[first..first + 2].copy_from_slice(&[0xff, 0x20]);
+    let report = lint(&file[..], &mut ()).unwrap();
+    let [answers, broken] = &report.streams[..] else { panic!("{report}") };
+    assert_eq!((broken.stats.unread_bytes, broken.stats.missing_bytes), (600, 0), "{report}");
+    for stream in [answers, broken] {
+        assert!(stream.reasons.has(Reason::NoFpdus) && !stream.reasons.has(Reason::LostAhead), "{report}");
+    }
+    assert!(report.to_string().contains("bytes of the stream that are no whole FPDU"), "{report}");
 }

@@ -71,7 +71,8 @@ impl Stream {
         // Had requests between been missed, or answers, those that seem to be under way might not be.
         let is_whole = msn.wrapping_sub(front.msn) as usize + 1 == count;
         if !is_whole || !hears_only_what_is_known(heard, theirs) {
-            return ours.doubt(Reason::LostAhead);
+            let is_gap = !is_whole || theirs.stats.missing_bytes > 0;
+            return ours.doubt(if is_gap { Reason::LostAhead } else { Reason::NoFpdus });
         }
         at.find(RuleId::RdmapDepth, ours.number, &[at.frame, first], || {
             format!("{count} READs and atomics are under way, agreed were {depth}")

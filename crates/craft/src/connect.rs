@@ -93,7 +93,8 @@ fn request(flow: &Flow, way: Way, id: u32, port: u16) -> Req {
         initiator_depth: 1,
         remote_response_timeout: 20,
         local_response_timeout: 20,
-        starting_psn: side.next_psn,
+        // With which PSN the other side is to begin.
+        starting_psn: flow.side(way.turned()).next_psn,
         retry_count: 7,
         rnr_retry_count: 7,
         max_cm_retries: 15,
@@ -116,7 +117,8 @@ fn reply(flow: &Flow, way: Way, id: u32, remote: u32) -> Rep {
         local_communication_id: id,
         remote_communication_id: remote,
         local_qpn: side.qpn,
-        starting_psn: side.next_psn,
+        // With which PSN the other side is to begin.
+        starting_psn: flow.side(way.turned()).next_psn,
         responder_resources: 1,
         initiator_depth: 1,
         rnr_retry_count: 7,

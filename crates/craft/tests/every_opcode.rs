@@ -115,5 +115,8 @@ fn example_of_conversations_is_crafted() {
     let out = String::from_utf8(out).unwrap();
     assert_eq!(out.lines().filter(|line| line.contains("icrc BAD")).count(), 1, "{out}");
     assert!(out.contains("nak=psn_sequence_error"), "{out}");
+    // Each side says with which PSN the other one is to begin.
+    let says = |name: &str, psn: &str| out.lines().any(|line| line.contains(name) && line.contains(psn));
+    assert!(says(" CM REQ ", " psn=2000 ") && says(" CM REP ", " psn=1000 "), "{out}");
     assert_eq!(summary.packets, 52, "{out}");
 }

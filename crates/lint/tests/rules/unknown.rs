@@ -113,3 +113,13 @@ fn reliable_datagrams_are_not_judged() {
     assert_eq!(report.flows[0].stats.operations.count(), 0, "{report}");
     assert_eq!(report.count(Severity::Violation), 0, "{report}");
 }
+
+/// The example of `craft` agrees with itself on where each side begins.
+#[test]
+fn the_example_of_conversations_begins_as_agreed() {
+    let conversation = talk(include_str!("../../../craft/specs/conversations.toml"));
+    // In front of the packets that are wrong on purpose.
+    let report = judge(&conversation[..47]);
+    assert_eq!(report.totals.cm_messages, 3, "{report}");
+    assert!(report.findings.is_empty(), "{report}");
+}

@@ -41,6 +41,8 @@ type Call = (Address, Address, u32);
 
 struct Connection {
     req: Req,
+    /// The transaction of the REQ, which its REP is of, too.
+    transaction: u64,
     frame: u64,
     /// The answering side's communication ID and where it was told.
     answered: Option<(u32, u64)>,
@@ -90,6 +92,7 @@ impl Connections {
             name,
             sum: crc32fast::hash(mad.data),
             timeout: None,
+            transaction: header.transaction_id,
         };
         let (from, to) = (seen.key.source, seen.key.destination);
         match message {
@@ -98,7 +101,7 @@ impl Connections {
                 let is_known =
                     self.calls.get(&call).is_some_and(|connection| connection.req.local_qpn == req.local_qpn);
                 if !is_known {
-                    self.begin(call, Connection::new(req, seen.frame));
+                    self.begin(call, Connection::new(req, header.transaction_id, seen.frame));
                 }
                 self.again(&call, &said("REQ"), true, seen, findings);
             }
@@ -250,31 +253,33 @@ impl Connections {
         }
     }
 
-    /// An answer to a call that is not known: wrong if the two have a call open that is not answered.
+    /// A REP to a call that is not known: wrong if it is of the transaction of one that is, and that waits. Another one, which the
+    /// capture does not have, may be meant otherwise.
     fn unknown(
         &self,
-        caller: Address,
-        called: Address,
+        (from, to): (Address, Address),
         id: u32,
-        name: &str,
-        seen: &Seen<'_>,
+        rep: &Message,
+        frame: u64,
         findings: &mut Findings,
     ) {
-        let calls = self.calls.range((caller, called, 0)..=(caller, called, u32::MAX));
-        // One that the capture does not have may be meant, but hardly where there is one that waits.
-        if let Some((call, connection)) = calls.take(64).find(|(_, connection)| connection.answered.is_none())
-        {
-            findings.add(RuleId::CmAnswer, None, &[seen.frame, connection.frame], || {
-                format!("{name} names the communication ID {id:#010x}, the REQ's is {:#010x}", call.2)
+        let mut calls = self.calls.range((to, from, 0)..=(to, from, u32::MAX)).take(64);
+        let meant = calls.find(|(_, connection)| {
+            connection.answered.is_none() && connection.transaction == rep.transaction
+        });
+        if let Some((call, connection)) = meant {
+            findings.add(RuleId::CmAnswer, None, &[frame, connection.frame], || {
+                format!("{} names the communication ID {id:#010x}, the REQ's is {:#010x}", rep.name, call.2)
             });
         }
     }
 }
 
 impl Connection {
-    fn new(req: Req, frame: u64) -> Connection {
+    fn new(req: Req, transaction: u64, frame: u64) -> Connection {
         Connection {
             req,
+            transaction,
             frame,
             answered: None,
             named: None,

@@ -15,7 +15,7 @@ CmRepeat "cm-repeat" Violation
 CmAnswer "cm-answer" Violation
     "An answer of connection management names the connection that it answers.",
     "InfiniBand: communication management, communication IDs",
-    "the message that it answers",
+    "the message that it answers, of the same transaction",
     "Each side finds its connection by the communication ID that it chose itself. An answer with another ID is for nobody.";
 CmOrder "cm-order" Suspicious
     "Messages of connection management stand behind those that they answer, and come from the side whose turn it is.",

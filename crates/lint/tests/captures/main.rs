@@ -90,6 +90,18 @@ fn packets(file: &[u8]) -> Vec<(u64, Vec<u8>)> {
     packets
 }
 
+/// Only the frames of these numbers.
+fn keeping(file: &[u8], frames: &[usize]) -> Vec<u8> {
+    let mut kept = Writer::new(Vec::new()).unwrap();
+    let interface = kept.interface("eth0").unwrap();
+    for (index, (time, data)) in packets(file).iter().enumerate() {
+        if frames.contains(&(index + 1)) {
+            kept.write(Entry::new(interface, *time, data)).unwrap();
+        }
+    }
+    kept.finish().unwrap()
+}
+
 fn lied(file: &[u8], lie: Lie) -> Vec<u8> {
     let mut packets = packets(file);
     if let Lie::Swapped(every) = lie {

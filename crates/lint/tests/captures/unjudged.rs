@@ -4,7 +4,7 @@ use std::fs;
 
 use rdmalab_lint::{Reason, Report, lint};
 
-use super::{Lie, folder, lied};
+use super::{Lie, folder, keeping, lied};
 
 fn rping() -> Vec<u8> {
     fs::read(folder("rping.pcap")).unwrap()
@@ -90,4 +90,12 @@ fn what_a_wrong_length_hides_is_not_said_to_be_lost() {
         assert!(stream.reasons.has(Reason::NoFpdus) && !stream.reasons.has(Reason::LostAhead), "{report}");
     }
     assert!(report.to_string().contains("bytes of the stream that are no whole FPDU"), "{report}");
+}
+
+/// Of `write_bw_cm`, the REQ of its second connection and the REP of its first alone.
+#[test]
+fn a_rep_whose_req_was_missed_answers_no_other() {
+    let file = fs::read(folder("write_bw_cm.pcap")).unwrap();
+    let report = lint(&keeping(&file, &[2, 24])[..], &mut ()).unwrap();
+    assert!(report.findings.is_empty(), "{report}");
 }

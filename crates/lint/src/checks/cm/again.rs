@@ -18,6 +18,8 @@ pub(super) struct Message {
     pub sum: u32,
     /// The code of the time that the other side has to answer, where the message says so itself.
     pub timeout: Option<u8>,
+    /// Its transaction, which an answer repeats.
+    pub transaction: u64,
 }
 
 /// A message, and how often it came.

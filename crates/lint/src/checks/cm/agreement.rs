@@ -53,7 +53,7 @@ impl Connections {
                 self.is_of_the_caller(&call, &caller, "REP", seen, findings);
                 return None;
             }
-            self.unknown(to, from, rep.remote_communication_id, "REP", seen, findings);
+            self.unknown((from, to), rep.remote_communication_id, message, seen.frame, findings);
             return None;
         }
         self.again(&call, message, false, seen, findings);

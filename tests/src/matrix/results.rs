@@ -40,9 +40,11 @@ impl Cell {
             | Program::Refused => {}
         }
         let tells = matches!(self.program, Program::Pingpong(_) | Program::Perf(..) | Program::Verbs);
+        // Of iWARP the FPDUs are told, which are fewer than the segments.
+        let sent = ours.number_after("iWARP: ").or_else(|| ours.number_after("RoCE packets: "));
         if let Some((_, word)) = self.our_fault()
             && tells
-            && self.fault.always_strikes()
+            && sent.is_none_or(|sent| self.fault.certainly_strikes(sent))
         {
             let label = format!("{word} by rule:");
             if ours.number_after(&label).is_none_or(|count| count == 0) {

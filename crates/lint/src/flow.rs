@@ -3,8 +3,7 @@
 //! The rules stand in `checks`; here is what they share. A [`Flow`] owns
 //!
 //! * the window of requests ([`window`]), by PSN;
-//! * where the requester is: `next`, the PSN of the next new request, and `cursor`, the PSN behind the last one sent, which is
-//!   less while it repeats;
+//! * where the requester is: `next`, the PSN of the next new request, and `cursor`, behind the last one sent, new or not;
 //! * three places behind which everything is settled, `completed` ≤ `walked` ≤ `next`: what the requester may call complete,
 //!   what the responder has answered for (the walk over messages in PSN order has come so far), what was sent;
 //! * what the responder said last.
@@ -98,6 +97,8 @@ pub(crate) struct Flow {
     pub key: FlowKey,
     pub number: u64,
     pub transport: TransportKind,
+    /// What it was before the last packet, if that changed it, and the packet's frame and name.
+    pub changed: Option<(TransportKind, u64, &'static str)>,
     pub udp_source: Option<u16>,
     pub partition: Option<(PKey, u64)>,
     /// The flow that the answers come in, by its place in the table.
@@ -158,7 +159,7 @@ pub(crate) struct Requests {
     pub restart: Option<(Psn, u64, Psn)>,
     /// It has gone back behind what was answered for: another conversation may have begun.
     pub recurrence: Option<Box<Recurrence>>,
-    /// Timeouts one behind the other, at which PSN, without any answer between.
+    /// Timeouts one behind the other, at which PSN, without an answer between.
     pub timeouts: (Psn, u32),
     pub limit_told: bool,
     /// How often the receiver was not ready for one PSN, one time behind the other.
@@ -186,7 +187,7 @@ pub(crate) struct Answers {
     pub failed: Option<(Psn, u64)>,
     /// An answer to what was not sent, as far as is known: PSN, opcode and frame.
     pub ghost: Option<(Psn, &'static str, u64)>,
-    /// The MSN before the first message known, as a number and how many further ones are possible.
+    /// The MSN before the first message known, and how many further ones are possible.
     pub base: Option<(Msn, u32)>,
     /// The answer before fitted that, or REQ and REP say it: one that does not fit may be wrong alone.
     pub base_fits: bool,
@@ -202,6 +203,7 @@ impl Flow {
             key,
             number,
             transport,
+            changed: None,
             udp_source: None,
             partition: None,
             peer: None,

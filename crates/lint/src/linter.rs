@@ -141,10 +141,10 @@ impl Linter {
         let place = self.flow(&seen.key, seen.row.transport, seen.frame, observer);
         let Some(flow) = self.table.get_mut(place) else { return };
         flow.udp_source = seen.udp_source.or(flow.udp_source);
-        flow.transport = seen.row.transport;
         let before = flow.window.len();
         let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
         flow.partition(seen, &mut out);
+        flow.transport(seen, &mut out);
         flow.effect.packet(seen.time, seen.payload_length as u64);
         if seen.ecn == Some(Ecn::Ce) {
             flow.marked = Some(seen.frame);

@@ -50,6 +50,7 @@ pub enum RuleId {
     HeaderVersion,
     ReservedBits,
     PartitionKey,
+    Transport,
     Syndrome,
     SolicitedEvent,
     // `rules/order.rs`

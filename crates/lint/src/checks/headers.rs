@@ -57,6 +57,25 @@ fn completes_receive(row: &OpcodeRow) -> bool {
 }
 
 impl Flow {
+    /// The transport of packets to one queue pair. One packet of another is found when the next is as before; several are another
+    /// conversation's.
+    pub(crate) fn transport(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
+        let (before, now) = (self.transport, seen.row.transport);
+        self.transport = now;
+        let changed = self.changed.take();
+        if before == now {
+            return;
+        }
+        match changed {
+            Some((first, frame, name)) if first == now => {
+                out.find(RuleId::Transport, &[frame, seen.frame], || {
+                    format!("a {before} {name} among packets of {now}")
+                });
+            }
+            _ => self.changed = Some((before, seen.frame, seen.row.name)),
+        }
+    }
+
     /// The partition of packets to one queue pair.
     pub(crate) fn partition(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
         let key = seen.bth.partition_key;

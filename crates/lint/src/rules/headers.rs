@@ -18,6 +18,13 @@ PartitionKey "partition-key" Violation
     "two packets to one queue pair from the same host",
     "A queue pair belongs to one partition while it is connected. A packet with another partition key, or with an invalid one \
      (its low 15 bits zero), is dropped in silence.";
+Transport "transport" Suspicious
+    "All packets to a queue pair are of its transport service.",
+    "InfiniBand: base transport header, opcode; packet header validation",
+    "three packets to one queue pair from the same host; two conversations, one of each service, whose packets the capture mixed look the \
+     same",
+    "The three upper bits of the opcode name the service: reliable or unreliable connection, datagram. A queue pair is made for one of them, \
+     and drops packets of another in silence, so that what they carry never arrives.";
 Syndrome "reserved-syndrome" Violation
     "The syndrome of an acknowledgement has a meaning.",
     "InfiniBand: acknowledge extended header, syndrome",

@@ -1,7 +1,7 @@
 //! A packet alone, and the order of packets in messages.
 
 use rdmalab_craft::Checksum;
-use rdmalab_craft::wire::{self, PKey};
+use rdmalab_craft::wire::{self, PKey, TransportKind};
 use rdmalab_lint::RuleId::*;
 
 use super::Change::Alter;
@@ -110,6 +110,14 @@ pub fn cases() -> Vec<Case> {
             Alter(|said| {
                 said.packet.bth.partition_key = PKey::new(0x8001);
             }),
+        ),
+        case(
+            Transport,
+            &[],
+            ORDINARY,
+            "a SEND of an unreliable connection",
+            CALL + 4,
+            Alter(|said| said.packet.opcode = TransportKind::Uc.opcode(0x04)),
         ),
         case(
             Syndrome,

@@ -97,7 +97,7 @@ impl Reason {
                 TerminateHeader,
             ],
             Reason::AgreementUnknown => &[Outstanding, CmPsn, RnrRetry, CreditsShared],
-            Reason::BegunBefore => &[CmPsn, OpcodeOrder, MessageLength, DdpMsn, DdpOffset],
+            Reason::BegunBefore => &[CmPsn, OpcodeOrder, MessageLength, ReadOrder, DdpMsn, DdpOffset],
             Reason::LostAhead => &[
                 RestartPoint,
                 OpcodeOrder,
@@ -111,7 +111,7 @@ impl Reason {
                 RdmapDepth,
                 TerminateHeader,
             ],
-            Reason::Reordered => &[RestartPoint, AckUnsent, AckBack, NakGap, CnpUnprovoked],
+            Reason::Reordered => &[RestartPoint, AckUnsent, AckBack, NakGap, Msn, Outstanding, CnpUnprovoked],
             Reason::Duplicated => &[NakOnce, RestartPoint],
             Reason::Cut => &[
                 Icrc,

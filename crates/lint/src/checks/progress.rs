@@ -5,6 +5,7 @@ use rdmalab_wire::{Msn, Psn, credits_from_code};
 
 use crate::flow::{Answers, Flow, Out};
 use crate::packet::Seen;
+use crate::reason::Reason;
 use crate::rules::RuleId;
 
 /// Between two PSNs so many requests at most are looked through.
@@ -130,6 +131,11 @@ impl Flow {
         let end = if ends.0.distance(ends.1) < 0 { ends.0 } else { ends.1 };
         if let Ok(more) = u32::try_from(end.distance(begin)) {
             (self.answers.base, self.answers.base_fits) = (Some((begin, more)), true);
+            return;
+        }
+        if self.reasons.has(Reason::Reordered) {
+            // What it counts may come behind it.
+            self.answers.base = None;
             return;
         }
         let (from, to) = (base.add(low(least)), base.add(more).add(low(most)));

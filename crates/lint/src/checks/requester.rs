@@ -24,6 +24,7 @@ impl Flow {
     /// A request of a connection.
     pub(crate) fn request(&mut self, seen: &Seen<'_>, kind: OperationKind, out: &mut Out<'_>) -> Role {
         self.stats.saw_request(seen.frame, seen.time);
+        self.notice_order(seen);
         let psn = seen.bth.psn;
         self.settle(seen, kind);
         let far = |requests: &Requests| {
@@ -64,6 +65,14 @@ impl Flow {
             }
         }
         role
+    }
+
+    /// A packet that is older than what stands in front of it in the capture.
+    pub(super) fn notice_order(&mut self, seen: &Seen<'_>) {
+        let last = self.requests.as_ref().map(|requests| requests.last_time);
+        if seen.has_time && last.is_some_and(|last| seen.time < last.max(self.answers.last_time)) {
+            self.doubt(Reason::Reordered);
+        }
     }
 
     fn begin(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {

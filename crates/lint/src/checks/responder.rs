@@ -12,6 +12,7 @@ impl Flow {
     /// A response, to the requests of this flow.
     pub(crate) fn answer(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
         self.stats.saw_response(seen.frame, seen.time);
+        self.notice_order(seen);
         let psn = seen.bth.psn;
         if self.is_counted_anew(seen, out) {
             self.doubt(Reason::BegunBefore);

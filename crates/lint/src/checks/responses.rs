@@ -94,6 +94,7 @@ impl Flow {
         }
         let size = self.sizes.known();
         self.settle_at(at);
+        let may_be_rest = self.may_be_rest(at);
         let Some(entry) = self.window.get_mut(at) else { return };
         let total = u32::try_from(entry.target.length).unwrap_or(u32::MAX);
         // Of a READ in one packet the span is right whatever the path MTU is.
@@ -124,6 +125,8 @@ impl Flow {
             });
             entry.ask_from(offset);
             self.reasons.add(Reason::LostAhead);
+        } else if !begins && offset == 0 && may_be_rest {
+            self.reasons.add(Reason::BegunBefore);
         } else if !begins && offset == 0 {
             out.find(RuleId::ReadOrder, &[seen.frame, frame], || place("the first one does not say so"));
         } else if !begins
@@ -146,6 +149,13 @@ impl Flow {
                 });
             }
         }
+    }
+
+    /// Whether a READ may be the rest of one from before the capture began.
+    fn may_be_rest(&self, at: usize) -> bool {
+        let first = self.window.get(at).map(|read| read.psn);
+        self.requests.as_ref().map(|requests| requests.first) == first
+            && self.agreed.map(|agreed| agreed.first_psn) != first
     }
 
     /// A READ is carried out anew when it comes again. What it brings differs only if somebody has written there.
@@ -176,7 +186,8 @@ impl Flow {
         let Some(depth) = self.agreed.map(|agreed| usize::from(agreed.depth)) else { return };
         let counts = |entry: &Entry| matches!(entry.kind, OperationKind::Read | OperationKind::Atomic);
         let Some(first) = self.window.get(at).filter(|entry| counts(entry)) else { return };
-        if first.answered > 0 || first.was_answered || first.sends > 1 {
+        if first.answered > 0 || first.was_answered || first.sends > 1 || self.reasons.has(Reason::Reordered)
+        {
             return;
         }
         // A request that has changed places with the answer in the capture is no proof: something must lie between.

@@ -1,9 +1,9 @@
 //! What a capture leaves open is said, not guessed.
 
-use rdmalab_craft::wire::Msn;
+use rdmalab_craft::wire::{Msn, TransportKind};
 use rdmalab_lint::{Reason, Report, RuleId, Severity};
 
-use super::conversations::{AGAIN_FROM_THE_FIRST, ORDINARY, READ_AGAIN, RECURRING};
+use super::conversations::{AGAIN_FROM_THE_FIRST, ORDINARY, READ_AGAIN, READS_AT_ONCE, RECURRING, SENDS};
 use super::frames;
 use super::talk::{judge, talk};
 
@@ -78,6 +78,45 @@ fn an_answer_that_nobody_asked_for_may_lack_its_request() {
         "#,
     ));
     assert_eq!(report.count(Severity::Violation), 0, "{report}");
+}
+
+/// rxe answers the rest of a READ with MIDDLE; what asks for it may be all that the capture has of the READ.
+#[test]
+fn the_first_read_may_be_the_rest_of_one() {
+    let mut conversation = talk(READ_AGAIN);
+    conversation.drain(..4);
+    let first = &mut conversation[1].packet;
+    (first.opcode, first.headers.aeth) = (TransportKind::Rc.opcode(0x0e), None);
+    let report = judge(&conversation);
+    assert_eq!(report.count(Severity::Violation), 0, "{report}");
+    assert!(report.flows[0].reasons.has(Reason::BegunBefore), "{report}");
+}
+
+/// What stands behind its answer by the capture's own times.
+#[test]
+fn of_packets_out_of_order_it_is_not_judged_what_was_under_way_at_once() {
+    let mut conversation = talk(READS_AT_ONCE);
+    conversation[1].change_mad(24 + 24, 0);
+    assert!(judge(&conversation).count_of(RuleId::Outstanding) > 0);
+    let time = conversation[3].time;
+    conversation[3].time = conversation[4].time + 1;
+    conversation[4].time = time;
+    let report = judge(&conversation);
+    assert_eq!(report.count_of(RuleId::Outstanding), 0, "{report}");
+    assert!(report.flows.iter().any(|flow| flow.reasons.has(Reason::Reordered)), "{report}");
+}
+
+/// By the capture's own times, a packet is not where it belongs: what was sent between may be behind.
+#[test]
+fn of_packets_out_of_order_it_is_not_judged_how_many_messages_there_were() {
+    let mut conversation = talk(SENDS);
+    conversation[4].packet.headers.aeth.as_mut().unwrap().msn = Msn::new(7);
+    assert!(judge(&conversation).count_of(RuleId::Msn) > 0);
+    conversation[2].time = conversation[3].time;
+    conversation[1].time = conversation[3].time + 1;
+    let report = judge(&conversation);
+    assert_eq!(report.count_of(RuleId::Msn), 0, "{report}");
+    assert!(report.flows[0].reasons.has(Reason::Reordered), "{report}");
 }
 
 /// Behind REQ and REP messages are counted from none on: it is the first wrong number that is found, not the next right one.

@@ -9,7 +9,7 @@ use crate::checks::cm::Connections;
 use crate::checks::pause::Standstill;
 use crate::checks::{checksums, congestion, headers, lengths};
 use crate::finding::Findings;
-use crate::flow::{Flow, Out};
+use crate::flow::Out;
 use crate::iwarp;
 use crate::observer::{Observer, Placed, Role};
 use crate::packet::{FlowKey, OperationKind, Seen};
@@ -138,6 +138,7 @@ impl Linter {
             self.notification(seen, observer);
             return;
         }
+        self.is_over(seen, observer);
         let place = self.flow(&seen.key, seen.row.transport, seen.frame, observer);
         let Some(flow) = self.table.get_mut(place) else { return };
         flow.udp_source = seen.udp_source.or(flow.udp_source);
@@ -286,15 +287,5 @@ impl Linter {
             reasons: self.reasons,
             unjudged: self.unjudged,
         }
-    }
-
-    /// The number of each flow's peer.
-    fn peers(flows: &[Flow]) -> Vec<Option<u64>> {
-        let by_key: std::collections::HashMap<FlowKey, u64> =
-            flows.iter().map(|flow| (flow.key, flow.number)).collect();
-        flows
-            .iter()
-            .map(|flow| flow.peer.and(flow.peer_key).and_then(|key| by_key.get(&key).copied()))
-            .collect()
     }
 }

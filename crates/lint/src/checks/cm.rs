@@ -1,18 +1,19 @@
 //! Connection management: who calls whom, by which messages. What REQ and REP agree on is in `agreement`, alternate paths are in
-//! `path`, messages that come again in `again`, services for datagrams in `service`.
+//! `path`, messages that come again in `again`, what a REJ ends in `rejection`, services for datagrams in `service`.
 
 mod again;
 mod agreement;
 mod path;
+mod rejection;
 mod service;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use rdmalab_wire::mad::{Req, response_timeout_nanoseconds};
 use rdmalab_wire::{Address, CmMessage, QKey, Qpn, RawMad};
 
 use crate::finding::Findings;
-use crate::packet::Seen;
+use crate::packet::{FlowKey, Seen};
 use crate::rules::RuleId;
 use again::{Message, Said};
 pub(crate) use agreement::Agreement;
@@ -68,6 +69,8 @@ pub(crate) struct Connections {
     /// By who asks, who is asked, and the question's ID.
     questions: BTreeMap<Call, Question>,
     questions_in_order: VecDeque<Call>,
+    /// To queue pairs of connections that a REJ ended, with its frame.
+    ended: HashMap<FlowKey, u64>,
     pub messages: u64,
     pub forgotten: u64,
 }
@@ -101,6 +104,8 @@ impl Connections {
                 let is_known =
                     self.calls.get(&call).is_some_and(|connection| connection.req.local_qpn == req.local_qpn);
                 if !is_known {
+                    // Its number may have been another connection's.
+                    self.ended.remove(&FlowKey { source: to, destination: from, queue_pair: req.local_qpn });
                     self.begin(call, Connection::new(req, header.transaction_id, seen.frame));
                 }
                 self.again(&call, &said("REQ"), true, seen, findings);
@@ -137,10 +142,8 @@ impl Connections {
             }
             CmMessage::Rej(rej) => {
                 let ids = (rej.local_communication_id, rej.remote_communication_id);
-                if let Some((call, by_caller)) = self.either_way(ids, &said("REJ"), seen, findings)
-                    && let Some(connection) = self.calls.get_mut(&call)
-                {
-                    connection.rejected.get_or_insert((by_caller, seen.frame));
+                if let Some((call, by_caller)) = self.either_way(ids, &said("REJ"), seen, findings) {
+                    self.end(&call, by_caller, seen.frame);
                 }
             }
             CmMessage::Lap(lap) => {

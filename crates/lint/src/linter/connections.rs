@@ -5,7 +5,7 @@ use rdmalab_wire::{Psn, TransportKind};
 
 use super::Linter;
 use crate::checks::cm::{self, Agreement, Route};
-use crate::flow::{Agreed, Out};
+use crate::flow::{Agreed, Flow, Out};
 use crate::observer::Observer;
 use crate::packet::{FlowKey, Seen};
 use crate::rules::RuleId;
@@ -92,5 +92,22 @@ impl Linter {
                 key.queue_pair, key.source, key.destination
             )
         });
+    }
+
+    /// A packet may be to a queue pair whose connection was rejected.
+    pub(super) fn is_over(&mut self, seen: &Seen<'_>, observer: &mut dyn Observer) {
+        let before = self.findings.kept.len();
+        self.connections.is_over(seen, &mut self.findings);
+        self.tell(before, observer);
+    }
+
+    /// The number of each flow's peer.
+    pub(super) fn peers(flows: &[Flow]) -> Vec<Option<u64>> {
+        let by_key: std::collections::HashMap<FlowKey, u64> =
+            flows.iter().map(|flow| (flow.key, flow.number)).collect();
+        flows
+            .iter()
+            .map(|flow| flow.peer.and(flow.peer_key).and_then(|key| by_key.get(&key).copied()))
+            .collect()
     }
 }

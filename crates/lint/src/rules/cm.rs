@@ -27,7 +27,8 @@ CmRejected "cm-rejected" Suspicious
     "A connection that was rejected goes no further.",
     "InfiniBand: communication management, REJ",
     "the REJ, and what comes at least two packets later; one that was long under way looks the same",
-    "A REJ ends what the REQ began. A REP or RTU behind it means that one side believes in a connection that the other has forgotten.";
+    "A REJ ends what the REQ began. A REP, an RTU or packets of its queue pairs behind it mean that one side believes in a connection \
+     that the other has forgotten.";
 CmRetries "cm-retries" Violation
     "A REQ, REP or DREQ comes again as often as the REQ allows at most.",
     "InfiniBand: communication management, maximum CM retries",

@@ -153,6 +153,43 @@ fn reliable_datagrams_are_not_judged() {
     assert_eq!(report.count(Severity::Violation), 0, "{report}");
 }
 
+/// Behind a REJ of either side its queue pairs are not used, one packet that was under way aside.
+#[test]
+fn packets_of_a_rejected_connection_are_found() {
+    for (at, sides) in [(1, 1), (2, 2)] {
+        let mut conversation = talk(
+            r#"
+            conversation = [
+                { operation = "connect" },
+                { operation = "write", bytes = 64 },
+                { operation = "send", reply = true, bytes = 64 },
+                { operation = "send", reply = true, bytes = 64 },
+            ]
+            "#,
+        );
+        let clean = judge(&conversation);
+        assert!(clean.findings.is_empty(), "{clean}");
+        conversation[at].change_mad(17, 0x12);
+        let report = judge(&conversation);
+        assert_eq!(report.count_of(RuleId::CmRejected), sides, "{report}");
+        // Where nothing is sent behind the next packet, there is nothing to find.
+        conversation.truncate(at + 2);
+        assert_eq!(judge(&conversation).count_of(RuleId::CmRejected), 0, "{report}");
+        // Another call with the same queue pairs begins anew.
+        let mut again = conversation;
+        again.extend(talk(
+            "conversation = [{ operation = \"connect\" }, { operation = \"write\", bytes = 64 }]",
+        ));
+        for said in &mut again[at + 2..at + 5] {
+            said.change_mad(24, 0x77);
+            said.change_mad(28, 0x77);
+        }
+        again[at + 2].change_mad(28, 0);
+        let report = judge(&again);
+        assert_eq!(report.count_of(RuleId::CmRejected), 0, "{report}");
+    }
+}
+
 /// The example of `craft` agrees with itself on where each side begins.
 #[test]
 fn the_example_of_conversations_begins_as_agreed() {

@@ -94,6 +94,9 @@ impl Connections {
             is_taken: rep.failover_accepted == FAILOVER_ACCEPTED,
             frames: [frame, seen.frame],
         });
+        for key in primary.flows() {
+            self.ended.remove(&key);
+        }
         Some(Agreement {
             ends: [to, from],
             queue_pairs,

@@ -1,0 +1,37 @@
+//! What a REJ ends: the queue pairs of its connection are used no more.
+
+use super::{Call, Connections, MOST_CONNECTIONS};
+use crate::finding::Findings;
+use crate::packet::{FlowKey, Seen};
+use crate::rules::RuleId;
+
+impl Connections {
+    /// A REJ ends a connection.
+    pub(super) fn end(&mut self, call: &Call, by_caller: bool, frame: u64) {
+        let Some(connection) = self.calls.get_mut(call) else { return };
+        connection.rejected.get_or_insert((by_caller, frame));
+        let (caller, called, _) = *call;
+        let to_caller = FlowKey { source: called, destination: caller, queue_pair: connection.req.local_qpn };
+        let to_called = connection.called_pair.map(|pair| FlowKey {
+            source: caller,
+            destination: called,
+            queue_pair: pair,
+        });
+        if self.ended.len() >= MOST_CONNECTIONS {
+            self.ended.clear();
+        }
+        self.ended.extend([Some(to_caller), to_called].into_iter().flatten().map(|key| (key, frame)));
+    }
+
+    /// A packet to a queue pair whose connection was rejected.
+    pub fn is_over(&mut self, seen: &Seen<'_>, findings: &mut Findings) {
+        // Two packets that the capture has in each other's place are no proof.
+        let Some(frame) = self.ended.get(&seen.key).copied().filter(|frame| frame + 1 < seen.frame) else {
+            return;
+        };
+        self.ended.remove(&seen.key);
+        findings.add(RuleId::CmRejected, None, &[seen.frame, frame], || {
+            format!("{} to {}, whose connection was rejected", seen.row.name, seen.key.queue_pair)
+        });
+    }
+}

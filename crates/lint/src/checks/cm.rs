@@ -26,6 +26,8 @@ pub(crate) const MOST_CONNECTIONS: usize = 8192;
 
 /// The class of communication management.
 const CLASS: u8 = 0x07;
+/// The method of all its messages.
+const SEND: u8 = 0x03;
 /// Attributes of its messages.
 const REQ: u16 = 0x10;
 const MRA: u16 = 0x11;
@@ -164,6 +166,8 @@ impl Connections {
             format!("base version {}", header.base_version)
         } else if header.class.0 == CLASS && header.class_version != 2 {
             format!("class version {}", header.class_version)
+        } else if header.class.0 == CLASS && header.attribute_id >= REQ && header.method.0 != SEND {
+            format!("method {:#04x}", header.method.0)
         } else if let Some(key) = queue_key.filter(|key| *key != QKey::GSI) {
             format!("queue key {key}")
         } else {

@@ -5,7 +5,7 @@ CmForm "cm-form" Violation
     "Messages of connection management have the versions and the queue key of their class.",
     "InfiniBand: management datagrams, general services interface",
     "the datagram",
-    "Base version 1, class version 2, and the queue key 0x80010000 that every general services interface has. Others are dropped.";
+    "Base version 1, class version 2, the method Send, and the queue key 0x80010000 that every general services interface has. Others are dropped.";
 CmRepeat "cm-repeat" Violation
     "A message of connection management that is sent again is the same.",
     "InfiniBand: communication management, retries",

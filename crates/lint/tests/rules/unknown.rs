@@ -199,3 +199,12 @@ fn the_example_of_conversations_begins_as_agreed() {
     assert_eq!(report.totals.cm_messages, 3, "{report}");
     assert!(report.findings.is_empty(), "{report}");
 }
+
+/// A message of connection management is sent: it is no answer to a Get.
+#[test]
+fn messages_of_connection_management_are_sent() {
+    let mut conversation = talk(super::conversations::CALLED_TWICE);
+    assert_eq!(judge(&conversation).count_of(RuleId::CmForm), 0);
+    conversation[1].change_mad(3, 0x81);
+    assert_eq!(judge(&conversation).count_of(RuleId::CmForm), 1);
+}

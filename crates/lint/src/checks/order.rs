@@ -96,6 +96,12 @@ impl Flow {
         }
         requests.before = Some((entry.kind, !entry.ends_message(), entry.first_frame));
         requests.walked = entry.end();
+        if entry.is_unclear && entry.kind == OperationKind::Read {
+            // It may be the rest of a READ that the capture missed, of which others are the rest, too: one message, not several.
+            requests.gap_end = Some(entry.end());
+            self.answers.base = None;
+            self.reasons.add(Reason::CountLost);
+        }
         if entry.ends_message() {
             requests.ends_walked += 1;
             if let Some(message) = requests.message.take()

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use rdmalab_lint::{Report, RuleId, Severity, lint};
+use rdmalab_lint::{Reason, Report, RuleId, Severity, lint};
 use rdmalab_trace::{Entry, Writer};
 
 use super::{folder, packets};
@@ -75,6 +75,14 @@ fn what_came_behind_a_gap_may_be_missing() {
     ] {
         assert_eq!(report.count_of(RuleId::AckUnseen), 1, "{report}");
     }
+}
+
+/// READs that come behind a gap, or fill one, may be the rests of those that are missing: nobody knows how many there were.
+#[test]
+fn reads_that_may_be_rests_are_not_counted_as_messages() {
+    let kept = [1491, 1492, 1493, 1494, 1512, 1744, 1745, 1855, 1859, 1861, 1881];
+    let report = left("read_bw_loss", |frame| kept.contains(&frame));
+    assert!(report.flows.iter().any(|flow| flow.reasons.has(Reason::CountLost)), "{report}");
 }
 
 /// Acknowledgements that changed places, and one of whose requests is missing: how many messages that was nobody knows.

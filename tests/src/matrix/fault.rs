@@ -57,10 +57,10 @@ impl Fault {
     pub(super) fn certainly_strikes(self, sent: u64) -> bool {
         let of_a_hundred = match self {
             Self::None => 0,
+            Self::Delay => return sent > 0,
             Self::Loss1 => 1,
             Self::Reordering => 5,
             Self::Loss10 | Self::Duplication => 10,
-            Self::Delay => 100,
         };
         sent.saturating_mul(of_a_hundred) >= 1000
     }
@@ -91,7 +91,8 @@ mod tests {
     #[test]
     fn few_packets_may_all_be_spared() {
         assert!(!Fault::Reordering.certainly_strikes(199) && Fault::Reordering.certainly_strikes(200));
-        assert!(Fault::Delay.certainly_strikes(10) && !Fault::None.certainly_strikes(u64::MAX));
+        assert!(Fault::Delay.certainly_strikes(1) && !Fault::Delay.certainly_strikes(0));
+        assert!(!Fault::None.certainly_strikes(u64::MAX));
         for (fault, share) in [(Fault::Loss1, 0.01_f64), (Fault::Loss10, 0.1), (Fault::Reordering, 0.05)] {
             let enough = (1..).find(|sent| fault.certainly_strikes(*sent)).unwrap();
             assert!((1.0 - share).powf(enough as f64) < 1.0 / 20_000.0, "{fault:?}");

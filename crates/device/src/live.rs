@@ -221,6 +221,11 @@ impl Shared {
         self.lock().capture_fault.clone().map(DeviceError::Record)
     }
 
+    /// Why the link takes nothing at present, if that is so.
+    fn link_fault(&self) -> Option<DeviceError> {
+        self.lock().link_fault.clone()
+    }
+
     /// Waits until the engine has stopped.
     fn wait_for_end(&self, patience: Duration) -> bool {
         let end = Instant::now().checked_add(patience);

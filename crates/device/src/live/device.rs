@@ -161,7 +161,7 @@ impl Stopper {
 
     /// What [`Device::link_fault`] says.
     pub fn link_fault(&self) -> Option<DeviceError> {
-        self.shared.lock().link_fault.clone()
+        self.shared.link_fault()
     }
 }
 
@@ -322,7 +322,7 @@ impl Device {
     /// The device goes on by itself when that is over, which it notices when it sends. One that is gone for good is told by
     /// whatever waits for something of it, and by [`close`](Self::close).
     pub fn link_fault(&self) -> Option<DeviceError> {
-        self.shared.lock().link_fault.clone()
+        self.shared.link_fault()
     }
 
     /// Why the capture has ended early, if it has: the disk is full, say. The file is whole up to the frame that is named, and the

@@ -185,7 +185,7 @@ fn of_unit(unit: &IwarpUnit, told: &mut Vec<&'static Explanation>) {
                 told.push(&iwarp::MARKER);
             }
         }
-        IwarpUnit::Gap(_) => told.push(&iwarp::GAP),
+        IwarpUnit::Gap { .. } => told.push(&iwarp::GAP),
     }
 }
 

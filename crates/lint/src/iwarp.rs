@@ -182,16 +182,18 @@ impl Connection {
         ip_id: u16,
         time: Option<i64>,
     ) -> Option<SegmentRole> {
+        let is_begun = self.halves.get(side).is_some_and(|ours| ours.is_begun_by(segment));
+        if is_begun && segment.acknowledgment.is_none() {
+            // The ports are used again.
+            if let Some(stream) = &mut self.stream {
+                stream.end(&self.halves);
+                stream.begin_again();
+            }
+            self.halves = Default::default();
+        }
         let [lower, upper] = &mut self.halves;
         let (ours, theirs) = if side == 0 { (lower, upper) } else { (upper, lower) };
-        if ours.is_begun_by(segment) {
-            if segment.acknowledgment.is_none() {
-                // The ports are used again.
-                *theirs = Half::default();
-                if let Some(stream) = &mut self.stream {
-                    stream.begin_again();
-                }
-            }
+        if is_begun {
             *ours = Half::default();
         }
         ours.hear(segment, time.unwrap_or_default());

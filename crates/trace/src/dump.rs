@@ -57,6 +57,8 @@ pub struct Summary {
     /// Bytes of iWARP's TCP connections that the capture does not have: lost, cut off, or given up. No fault of those
     /// who spoke.
     pub iwarp_bytes_missing: u64,
+    /// Bytes behind missing ones of which nothing was made, as the capture ends there.
+    pub iwarp_bytes_waiting: u64,
     /// TCP connections that were forgotten because too many were followed at once: of iWARP in them something may be
     /// missing.
     pub streams_forgotten: u64,
@@ -114,7 +116,9 @@ pub enum DumpError {
 pub fn dump(input: impl Read, out: &mut impl Write, options: DumpOptions<'_>) -> Result<Summary, DumpError> {
     let mut summary = Summary::default();
     let mut text = Vec::with_capacity(CHUNK + 4096);
-    let result = print(input, out, options, &mut summary, &mut text);
+    let mut streams = Streams::new();
+    let result = print(input, out, options, &mut streams, &mut summary, &mut text);
+    summary.end(&streams);
     // What is left is printed even if the capture is damaged.
     let written = out.write_all(&text).and_then(|()| out.flush());
     match result {
@@ -142,6 +146,7 @@ fn print(
     input: impl Read,
     out: &mut impl Write,
     options: DumpOptions<'_>,
+    streams: &mut Streams,
     summary: &mut Summary,
     text: &mut Vec<u8>,
 ) -> Result<(), Stop> {
@@ -152,12 +157,9 @@ fn print(
     let unread = |error| Stop::Read(error, packing);
     let mut reader = Reader::new(input).map_err(unread)?;
     let mut first = None;
-    let mut streams = Streams::new();
     while let Some(record) = reader.next().map_err(unread)? {
         first = first.or(record.time);
         let dissection = streams.dissect(&record);
-        summary.streams_forgotten = streams.forgotten();
-        summary.gaps_given_up = streams.given_up();
         if let Some(filter) = options.filter
             && !filter.matches(&record, &dissection, first).map_err(Stop::Filter)?
         {
@@ -217,7 +219,7 @@ impl Summary {
         for unit in &dissection.iwarp {
             let missing = match unit {
                 IwarpUnit::Fpdu(fpdu) => fpdu.not_captured,
-                IwarpUnit::Gap(bytes) => *bytes,
+                IwarpUnit::Gap { bytes, .. } => *bytes,
                 IwarpUnit::StartUp(_) => 0,
             };
             self.iwarp_bytes_missing = self.iwarp_bytes_missing.saturating_add(missing);
@@ -242,6 +244,14 @@ impl Summary {
         if matches!(roce.vcrc, Some(Vcrc::Wrong { .. })) {
             self.vcrc_wrong.add(frame);
         }
+    }
+
+    /// What the streams tell at the end.
+    fn end(&mut self, streams: &Streams) {
+        self.streams_forgotten = streams.forgotten();
+        self.gaps_given_up = streams.given_up();
+        self.iwarp_bytes_missing = self.iwarp_bytes_missing.saturating_add(streams.missing_at_end());
+        self.iwarp_bytes_waiting = streams.waiting_at_end();
     }
 
     /// Whether no packet is broken and no ICRC, VCRC or CRC of an FPDU wrong.
@@ -286,6 +296,9 @@ impl fmt::Display for Summary {
         }
         if self.iwarp_bytes_missing > 0 {
             write!(f, "; {} bytes of iWARP not captured", self.iwarp_bytes_missing)?;
+        }
+        if self.iwarp_bytes_waiting > 0 {
+            write!(f, ", {} behind them left alone at the end", self.iwarp_bytes_waiting)?;
         }
         if self.streams_forgotten > 0 {
             write!(f, "; {} TCP connections forgotten: too many at once", self.streams_forgotten)?;

@@ -18,7 +18,7 @@ use etherparse::TcpSlice;
 
 use crate::dissect::{Content, Dissection};
 use crate::record::Record;
-use assembly::{Assembly, Piece};
+use assembly::{Assembly, Left, Piece};
 use talk::{Agreed, Talk};
 
 pub use assembly::MOST_HELD;
@@ -44,6 +44,8 @@ pub struct Streams {
     bytes: usize,
     forgotten: u64,
     given_up: u64,
+    /// What was left of those that are forgotten.
+    left: Left,
 }
 
 /// Address and port.
@@ -59,6 +61,8 @@ struct Connection {
     /// From the lower end to the other, and back.
     sides: [Option<Side>; 2],
     is_foreign: bool,
+    /// What was left of earlier connections of these ports.
+    left_before: Left,
 }
 
 #[derive(Debug)]
@@ -97,6 +101,23 @@ impl Streams {
         self.given_up
     }
 
+    /// Bytes of iWARP that are missing at the end of a connection, so that no packet told of them: both sides had them, or
+    /// later ones, and the capture does not.
+    pub fn missing_at_end(&self) -> u64 {
+        self.left().missing
+    }
+
+    /// Bytes of iWARP behind those, of which nothing was made.
+    pub fn waiting_at_end(&self) -> u64 {
+        self.left().waiting
+    }
+
+    fn left(&self) -> Left {
+        let mut left = self.left;
+        self.connections.values().for_each(|connection| left.add(connection.left()));
+        left
+    }
+
     /// Bytes of memory that the connections take now, at most [`MOST_BYTES`].
     pub fn held_bytes(&self) -> usize {
         self.bytes
@@ -121,8 +142,9 @@ impl Streams {
         self.bytes = (self.bytes + connection.memory()).saturating_sub(before);
         while self.connections.len() > MOST_CONNECTIONS || self.bytes > MOST_BYTES {
             let Some((_, key)) = self.heard.pop_first() else { break };
-            let held = self.connections.remove(&key).map_or(0, |connection| connection.memory());
-            self.bytes = self.bytes.saturating_sub(held);
+            let Some(connection) = self.connections.remove(&key) else { continue };
+            self.bytes = self.bytes.saturating_sub(connection.memory());
+            self.left.add(connection.left());
             self.forgotten += 1;
         }
         units
@@ -131,7 +153,23 @@ impl Streams {
 
 impl Connection {
     fn new(heard: u64) -> Connection {
-        Connection { heard, begins: [None, None], sides: [None, None], is_foreign: false }
+        Connection {
+            heard,
+            begins: [None, None],
+            sides: [None, None],
+            is_foreign: false,
+            left_before: Left::default(),
+        }
+    }
+
+    /// What would be left of it if the capture ended here, if it is iWARP's.
+    fn left(&self) -> Left {
+        let mut left = self.left_before;
+        let is_iwarp = self.sides.iter().flatten().any(|side| side.talk.is_iwarp());
+        for side in self.sides.iter().flatten().filter(|_| is_iwarp) {
+            left.add(side.assembly.left());
+        }
+        left
     }
 
     /// Bytes of memory that it takes.
@@ -159,7 +197,7 @@ impl Connection {
         {
             theirs.assembly.acknowledge(tcp.acknowledgment_number());
         }
-        if length == 0 {
+        if length == 0 && ours.is_none() {
             return false;
         }
         if let Some(begin) = self.begins.get_mut(side) {
@@ -171,6 +209,9 @@ impl Connection {
         let their_wishes = theirs.as_ref().and_then(wishes);
         let Side { assembly, talk } = ours;
         let they_are_iwarp = theirs.as_ref().is_some_and(|side| side.talk.is_iwarp());
+        if tcp.fin() {
+            assembly.end(sequence.wrapping_add(length as u32));
+        }
         let present = tcp.payload();
         let present = present.get(..length).unwrap_or(present);
         let gave_up = assembly.take(sequence, present, length, &mut |piece: Piece<'_>| {
@@ -198,6 +239,7 @@ impl Connection {
         let is_new = self.is_foreign || self.sides.get(side).is_some_and(Option::is_some);
         if is_new && !is_answer {
             // The ports are used again.
+            self.left_before = self.left();
             self.is_foreign = false;
             self.begins = [None, None];
             self.sides = [None, None];

@@ -3,6 +3,9 @@
 #[path = "support/crafted.rs"]
 #[allow(dead_code)]
 mod crafted;
+#[path = "support/found.rs"]
+#[allow(dead_code)]
+mod found;
 #[path = "support/frames.rs"]
 #[allow(dead_code)]
 mod frames;
@@ -10,52 +13,11 @@ mod frames;
 use std::collections::BTreeMap;
 
 use crafted::{ACK, FIRST, Side, every_segment, fpdus, opening, said, segment, start_up};
+use found::{crcs, found, found_in, names, packets, pcap};
 use proptest::prelude::*;
-use rdmalab_trace::{DumpOptions, LinkType, Summary, dump};
+use rdmalab_trace::{DumpOptions, LinkType, dump};
 use rdmalab_wire::iwarp::{Framing, MpaKind, Segment};
 use serde_json::Value;
-
-/// What is found: the packet's number and an object for each thing.
-type Found = Vec<(u64, Value)>;
-
-fn found_in(file: &[u8]) -> (Found, Summary) {
-    let mut out = Vec::new();
-    let summary = dump(file, &mut out, DumpOptions { json: true, ..DumpOptions::default() }).unwrap();
-    let mut found = Vec::new();
-    for line in String::from_utf8(out).unwrap().lines() {
-        let packet: Value = serde_json::from_str(line).unwrap();
-        for unit in packet["rdmalab.iwarp"].as_array().into_iter().flatten() {
-            found.push((packet["frame.number"].as_u64().unwrap(), unit.clone()));
-        }
-    }
-    (found, summary)
-}
-
-fn found(packets: &[Vec<u8>]) -> (Found, Summary) {
-    found_in(&frames::capture(LinkType::ETHERNET, packets.iter().map(Vec::as_slice)))
-}
-
-fn pcap(name: &str) -> Vec<u8> {
-    std::fs::read(format!("{}/../../pcaps/{name}.pcap", env!("CARGO_MANIFEST_DIR"))).unwrap()
-}
-
-fn packets(name: &str) -> Vec<Vec<u8>> {
-    let file = pcap(name);
-    let mut reader = rdmalab_trace::Reader::new(&file[..]).unwrap();
-    let mut packets = Vec::new();
-    while let Some(record) = reader.next().unwrap() {
-        packets.push(record.data.to_vec());
-    }
-    packets
-}
-
-fn names(found: &Found) -> Vec<&str> {
-    found.iter().filter_map(|(_, unit)| unit["rdmalab.opcode_name"].as_str()).collect()
-}
-
-fn crcs(found: &Found) -> Vec<&str> {
-    found.iter().filter_map(|(_, unit)| unit["rdmalab.iwarp_mpa.crc"].as_str()).collect()
-}
 
 /// FPDUs by opcode, packets with start-up frames, payload bytes of tagged segments: as tshark 4.0 counts them, but
 /// for `siw_write_loss`, where it leaves out what comes out of order.

@@ -117,7 +117,7 @@ impl Kind {
         let fpdu = match unit {
             IwarpUnit::StartUp(_) => return Some(Kind::Management),
             IwarpUnit::Fpdu(fpdu) => fpdu,
-            IwarpUnit::Gap(_) => return None,
+            IwarpUnit::Gap { .. } => return None,
         };
         Some(match fpdu.segment().header.map(|header| header.opcode) {
             None => Kind::Management,

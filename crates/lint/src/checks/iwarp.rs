@@ -43,9 +43,10 @@ impl Stream {
         let (flow, role) = match unit {
             IwarpUnit::StartUp(start_up) => (side, self.start_up(side, start_up, at)),
             IwarpUnit::Fpdu(fpdu) => self.fpdu(side, fpdu, heard, at),
-            IwarpUnit::Gap(bytes) => {
+            IwarpUnit::Gap { bytes, end_sequence } => {
                 let [ours, _] = self.both_mut(side);
                 ours.stats.missing_bytes = ours.stats.missing_bytes.saturating_add(*bytes);
+                ours.end = Some(*end_sequence);
                 ours.doubt(Reason::LostAhead);
                 self.lose(side);
                 return;

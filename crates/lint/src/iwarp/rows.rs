@@ -28,14 +28,22 @@ impl Connection {
     /// The rows of a stream, if it is one.
     fn reports(self) -> Vec<StreamReport> {
         let Some(mut stream) = self.stream else { return Vec::new() };
-        for (side, half) in stream.sides.iter_mut().zip(&self.halves) {
-            side.leaves(half.behind(side.end));
-        }
+        stream.end(&self.halves);
         stream.reports()
     }
 }
 
 impl Stream {
+    /// The connection, or the capture, ends: what was said last may not have been understood.
+    pub(super) fn end(&mut self, halves: &[Half; 2]) {
+        let [lower, upper] = &mut self.sides;
+        let [below, above] = halves;
+        for (side, ours, theirs) in [(lower, below, above), (upper, above, below)] {
+            let (unread, missing) = ours.behind(side.end, theirs);
+            side.leaves(unread, missing);
+        }
+    }
+
     fn reports(mut self: Box<Self>) -> Vec<StreamReport> {
         let mut reports = Vec::with_capacity(2);
         for index in [0, 1] {

@@ -170,11 +170,14 @@ impl Side {
         self.reasons.add(reason);
     }
 
-    /// So many bytes at its end were not understood. Those that the capture does not have are counted elsewhere.
-    pub fn leaves(&mut self, bytes: u32) {
-        let bytes = u64::from(bytes);
-        if bytes > 0 && self.stats.missing_bytes == 0 {
-            self.stats.unread_bytes = bytes;
+    /// At its end so many bytes were not understood, and the capture does not have so many others.
+    pub fn leaves(&mut self, unread: u32, missing: u32) {
+        if missing > 0 {
+            self.stats.missing_bytes = self.stats.missing_bytes.saturating_add(missing.into());
+            self.doubt(Reason::LostAhead);
+        }
+        if unread > 0 && self.stats.missing_bytes == 0 {
+            self.stats.unread_bytes = self.stats.unread_bytes.saturating_add(unread.into());
             self.doubt(Reason::NoFpdus);
         }
     }

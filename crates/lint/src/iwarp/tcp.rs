@@ -98,10 +98,21 @@ impl Half {
         Some(if other.end.is_some_and(|end| is_before(end, heard)) { other.end? } else { heard })
     }
 
-    /// Bytes that were seen behind this sequence number, or in all if there is none. What is missing counts, too.
-    pub fn behind(&self, end: Option<u32>) -> u32 {
-        let (Some(next), Some(end)) = (self.next, end.or(self.first)) else { return 0 };
-        if is_before(end, next) { next.wrapping_sub(end) } else { 0 }
+    /// How many bytes there are behind this sequence number, or in all if there is none: those that were seen, and those that
+    /// were not, though later ones were or `other`, the other direction, acknowledges them.
+    pub fn behind(&self, end: Option<u32>, other: &Half) -> (u32, u32) {
+        let Some(end) = end.or(self.first) else { return (0, 0) };
+        let next = self.next.filter(|next| is_before(end, *next)).unwrap_or(end);
+        let between = |from: u32, to: u32| if is_before(from, to) { to.wrapping_sub(from) } else { 0 };
+        let in_holes = |hole: &Hole| {
+            let begin = if is_before(hole.begin, end) { end } else { hole.begin };
+            between(begin, hole.end)
+        };
+        let holes: u32 = self.holes.iter().map(in_holes).fold(0, u32::saturating_add);
+        let unseen = other.heard(self).map_or(0, |heard| between(next, heard));
+        // One more than was seen is a FIN that the capture does not have.
+        let unseen = if unseen == 1 && self.end.is_none() { 0 } else { unseen };
+        (between(end, next).saturating_sub(holes), holes.saturating_add(unseen))
     }
 
     /// Whether segments with data were seen.

@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod lost;
+mod lost_segments;
 mod reading;
 mod unjudged;
 

@@ -12,7 +12,7 @@ pub(super) fn walk<E>(unit: &IwarpUnit, each: Visitor<'_, E>) -> Result<(), E> {
     match unit {
         IwarpUnit::StartUp(frame) => start_up(frame, each)?,
         IwarpUnit::Fpdu(unit) => fpdu(unit, each)?,
-        IwarpUnit::Gap(bytes) => each("rdmalab.iwarp.not_captured", Value::Wide(*bytes))?,
+        IwarpUnit::Gap { bytes, .. } => each("rdmalab.iwarp.not_captured", Value::Wide(*bytes))?,
     }
     match unit.error() {
         Some(error) => each("rdmalab.iwarp.malformed", Value::Text(&error.to_string())),

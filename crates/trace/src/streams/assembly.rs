@@ -31,8 +31,26 @@ pub(super) struct Assembly {
     next_sequence: u32,
     /// Highest acknowledgement of the other side, as place in the stream.
     acknowledged: u64,
+    /// Where the stream ends, from its FIN.
+    end: Option<u64>,
     held: BTreeMap<u64, Held>,
     held_bytes: usize,
+}
+
+/// What the end of a capture leaves of a direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Left {
+    /// Bytes that were sent and are not in the capture.
+    pub(super) missing: u64,
+    /// Bytes behind them, which nothing was made of.
+    pub(super) waiting: u64,
+}
+
+impl Left {
+    pub(super) fn add(&mut self, other: Left) {
+        self.missing = self.missing.saturating_add(other.missing);
+        self.waiting = self.waiting.saturating_add(other.waiting);
+    }
 }
 
 #[derive(Debug)]
@@ -45,7 +63,7 @@ struct Held {
 impl Assembly {
     /// A direction whose next byte has this sequence number.
     pub(super) fn new(next_sequence: u32) -> Assembly {
-        Assembly { next: 0, next_sequence, acknowledged: 0, held: BTreeMap::new(), held_bytes: 0 }
+        Assembly { next: 0, next_sequence, acknowledged: 0, end: None, held: BTreeMap::new(), held_bytes: 0 }
     }
 
     /// Nothing has been taken yet.
@@ -65,6 +83,48 @@ impl Assembly {
         }
     }
 
+    /// Its last byte is in front of this sequence number: it has a FIN there.
+    pub(super) fn end(&mut self, sequence: u32) {
+        self.end = self.place(sequence).or(self.end);
+    }
+
+    /// Bytes that the capture ends without.
+    pub(super) fn left(&self) -> Left {
+        let (mut left, mut next) = (Left::default(), self.next);
+        for (place, held) in &self.held {
+            left.missing += place.saturating_sub(next);
+            let end = place.saturating_add(held.bytes.len() as u64);
+            left.waiting += end.saturating_sub(next.max(*place));
+            let behind_cut = end.saturating_add(held.cut);
+            left.missing += behind_cut.saturating_sub(next.max(end));
+            next = next.max(behind_cut);
+        }
+        left.missing += self.missing_before(self.acknowledged, next);
+        left
+    }
+
+    /// How many bytes are missing from `next` on, since both sides had those in front of `had`. A FIN counts as a byte there,
+    /// and is none; it may be missing as well.
+    fn missing_before(&self, had: u64, next: u64) -> u64 {
+        let missing = had.min(self.end.unwrap_or(u64::MAX)).saturating_sub(next);
+        if missing == 1 && self.end.is_none() { 0 } else { missing }
+    }
+
+    /// A segment without data: its sender has sent all in front of its sequence number. What the other side has of that
+    /// comes no more.
+    fn settle(&mut self, sequence: u32, each: &mut dyn FnMut(Piece<'_>)) {
+        let Some(sent) = self.place(sequence) else { return };
+        loop {
+            let missing = self.missing_before(self.acknowledged.min(sent), self.next);
+            if missing == 0 {
+                return;
+            }
+            let held = self.held.first_key_value().map(|(place, _)| place.saturating_sub(self.next));
+            self.pass(&[], held.map_or(missing, |held| held.min(missing)), each);
+            self.release(each);
+        }
+    }
+
     /// Takes a segment: the bytes that the capture has of it, and how long it was. Says whether bytes had to be
     /// given up because too many are held.
     pub(super) fn take(
@@ -74,6 +134,10 @@ impl Assembly {
         length: usize,
         each: &mut dyn FnMut(Piece<'_>),
     ) -> bool {
+        if length == 0 {
+            self.settle(sequence, each);
+            return false;
+        }
         let cut = length.saturating_sub(bytes.len()) as u64;
         let (place, bytes) = match self.place(sequence) {
             Some(place) => (place, bytes),
@@ -89,9 +153,6 @@ impl Assembly {
                 return false;
             }
         };
-        if length == 0 {
-            return false;
-        }
         if place == self.next {
             self.pass(bytes, cut, each);
         } else {

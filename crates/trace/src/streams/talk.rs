@@ -139,7 +139,7 @@ impl Talk {
             return;
         }
         if agreed.is_iwarp {
-            units.push(IwarpUnit::Gap(length));
+            units.push(IwarpUnit::Gap { bytes: length, end_sequence: end });
         }
         self.position = match &self.stage {
             Stage::Framing(Some(progress)) => progress.framer.position(),

@@ -12,8 +12,13 @@ pub enum IwarpUnit {
     StartUp(StartUp),
     /// An FPDU.
     Fpdu(Fpdu),
-    /// So many bytes of the stream are not in the capture; what was under way in front of them is lost.
-    Gap(u64),
+    /// Bytes of the stream that are not in the capture; what was under way in front of them is lost.
+    Gap {
+        /// How many.
+        bytes: u64,
+        /// TCP's sequence number behind the last of them.
+        end_sequence: u32,
+    },
 }
 
 /// A start-up frame.
@@ -107,7 +112,7 @@ impl IwarpUnit {
         match self {
             IwarpUnit::StartUp(start_up) => start_up.frame().err(),
             IwarpUnit::Fpdu(fpdu) => fpdu.error(),
-            IwarpUnit::Gap(_) => None,
+            IwarpUnit::Gap { .. } => None,
         }
     }
 }
@@ -122,7 +127,7 @@ impl fmt::Display for IwarpUnit {
                 Err(_) => f.write_str("MPA broken start-up frame"),
             },
             IwarpUnit::Fpdu(fpdu) => fpdu.fmt(f),
-            IwarpUnit::Gap(bytes) => write!(f, "iWARP {bytes} bytes not captured"),
+            IwarpUnit::Gap { bytes, .. } => write!(f, "iWARP {bytes} bytes not captured"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: whoever is at work on a device finds it stopped, so that the program comes to its end with all it
+//! Ctrl-C, SIGTERM and a terminal that goes away: whoever is at work on a device finds it stopped, so that the program comes to its end with all it
 //! has to say and a whole capture.
 //!
 //! A second signal ends the program at once.
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rdmalab_device::Device;
-use signal_hook::consts::TERM_SIGNALS;
+use signal_hook::consts::{SIGHUP, TERM_SIGNALS};
 use signal_hook::flag;
 
 use crate::outcome::{Error, Result, tell};
@@ -27,13 +27,23 @@ const INTERRUPTED: i32 = 130;
 /// is not asked ends without a word.
 pub fn asked() -> Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
-    for &signal in TERM_SIGNALS {
+    let hangup = ends_with_its_terminal().then_some(SIGHUP);
+    for signal in TERM_SIGNALS.iter().copied().chain(hangup) {
         // In this order: a signal finds the flag as the one before has left it.
         flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&asked))
             .and_then(|_| flag::register(signal, Arc::clone(&asked)))
             .map_err(|error| Error::failed(format_args!("cannot wait for signals: {error}")))?;
     }
     Ok(asked)
+}
+
+/// Whether the program does not outlive its terminal. Whoever starts it by `nohup` wants that: SIGHUP is ignored then, and is to
+/// stay so. Where that is not to be known, it is left as it is.
+fn ends_with_its_terminal() -> bool {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return false };
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) == 0)
 }
 
 /// Stops a device at the first signal, after a time in which a program that looks at the flag may come to its end by itself.

@@ -52,7 +52,7 @@ pub struct LinkOptions {
     pub vlan: Option<u16>,
 
     /// The implementation whose habits we have: spec, rxe or connectx
-    #[arg(long, value_name = "NAME", default_value = "rxe", value_parser = profile::profile)]
+    #[arg(long, value_name = "NAME", default_value = "rxe", conflicts_with = "iwarp", value_parser = profile::profile)]
     pub profile: Profile,
 
     /// Talk iWARP, over TCP, where connections are made by rdma_cm; its RDMA-CM ports are TCP ports
@@ -61,7 +61,7 @@ pub struct LinkOptions {
 
     /// With --iwarp, the implementation whose habits we have: linux, which is the RFCs with consideration for Linux' siw, spec
     /// (RFCs alone: with siw some programs wait for ever), siw or chelsio-like
-    #[arg(long, value_name = "NAME", default_value = "linux", value_parser = profile::iwarp_profile)]
+    #[arg(long, value_name = "NAME", default_value = "linux", requires = "iwarp", value_parser = profile::iwarp_profile)]
     pub iwarp_profile: IwarpProfile,
 
     /// With --iwarp, ask for CRCs or do not: on or off [default: as the profile has it]. They are used if the peer asks
@@ -73,7 +73,7 @@ pub struct LinkOptions {
     pub markers: bool,
 
     /// What slows us down: none, fixed=RATE with a rate in Gbit/s, or dcqcn, which heeds congestion notifications
-    #[arg(long, value_name = "WHAT", default_value = "none", value_parser = profile::congestion_control)]
+    #[arg(long, value_name = "WHAT", default_value = "none", conflicts_with = "iwarp", value_parser = profile::congestion_control)]
     pub congestion: CongestionControl,
 
     /// Lose this share of the RoCE packets (with --iwarp: TCP segments) that we send, 0 to 1

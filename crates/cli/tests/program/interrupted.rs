@@ -20,6 +20,28 @@ fn serve_does_not_wait_for_a_silent_tcp_client() {
     drop(silent);
 }
 
+/// As a terminal that is closed does to what runs in it; but not to what `nohup` started.
+#[test]
+fn a_hangup_ends_serve_as_ctrl_c_does_unless_it_is_ignored() {
+    let server = Running::start(&["serve", "--ip", "127.79.6.2"], "until Ctrl-C");
+    let run = server.end("-HUP").exits(0);
+    assert!(run.out.contains("nobody came"), "{}", run.out);
+    let server = Running::of(
+        std::process::Command::new("nohup").arg(env!("CARGO_BIN_EXE_rdmalab")).args([
+            "serve",
+            "--every",
+            "1",
+            "--ip",
+            "127.79.6.3",
+        ]),
+        "until Ctrl-C",
+    );
+    // Else Ctrl-C were the second signal, and end it at once.
+    server.signal("-HUP");
+    let run = server.end("-INT").exits(0);
+    assert!(run.out.contains("nobody came"), "{}", run.out);
+}
+
 #[test]
 fn a_measurement_that_is_interrupted_tells_what_it_has_and_its_peer_notices() {
     for (way, server_address, client_address) in

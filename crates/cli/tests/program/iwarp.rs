@@ -63,11 +63,16 @@ fn what_does_not_go_with_iwarp_is_wrong_usage() {
         (&["rping", "-s", "--pcap", "never.pcapng"], "not ours to lose or record"),
         (&["rping", "-s", "--drop-rate", "0.1"], "not ours to lose or record"),
         (&["rping", "-s", "--iwarp-profile", "hardware"], "spec, siw, chelsio-like"),
+        (&["rping", "-s", "--profile", "spec"], "cannot be used with"),
+        (&["rping", "-s", "--congestion", "none"], "cannot be used with"),
     ] {
         let run = rdmalab(&[line, &ip].concat()).exits(2);
         assert!(run.err.contains(why), "{line:?}: {}", run.err);
     }
-    rdmalab(&["rping", "-s", "--ip", "127.81.3.1", "--crc", "off"]).exits(2);
+    for iwarps in [&["--crc", "off"][..], &["--markers"], &["--iwarp-profile", "siw"]] {
+        let run = rdmalab(&[&["rping", "-s", "--ip", "127.81.3.1"], iwarps].concat()).exits(2);
+        assert!(run.err.contains("--iwarp"), "{iwarps:?}: {}", run.err);
+    }
 }
 
 /// It is between two pings, where any other end would be as good as another.

@@ -70,17 +70,33 @@ pub fn headed(arguments: &[&str]) -> Run {
     Run { code: output.status.code(), out: String::from_utf8_lossy(&start).into_owned(), err }
 }
 
-/// A program that runs until it is told to end.
+/// A program that runs until it is told to end, or the test has failed.
 pub struct Running {
     pub child: Child,
     out: BufReader<ChildStdout>,
     said: String,
 }
 
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Only a child that nobody has waited for is still there.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
 impl Running {
     /// Starts it, and waits until it has said so.
     pub fn start(arguments: &[&str], until: &str) -> Self {
-        let mut child = command(arguments).spawn().unwrap();
+        Self::of(&mut command(arguments), until)
+    }
+
+    /// Starts it by another command, which is given its arguments and no more.
+    pub fn of(command: &mut Command, until: &str) -> Self {
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let mut running = Self { child, out, said: String::new() };
         running.wait_for(until);
@@ -94,18 +110,24 @@ impl Running {
         }
     }
 
-    /// Sends a signal, and waits for the end.
-    pub fn end(self, signal: &str) -> Run {
+    /// Sends a signal.
+    pub fn signal(&self, signal: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    }
+
+    /// Sends a signal, and waits for the end.
+    pub fn end(self, signal: &str) -> Run {
+        self.signal(signal);
         self.finish()
     }
 
     /// Waits for the end.
     pub fn finish(mut self) -> Run {
         self.out.read_to_string(&mut self.said).unwrap();
-        let output = self.child.wait_with_output().unwrap();
-        Run { code: output.status.code(), out: self.said, err: String::from_utf8(output.stderr).unwrap() }
+        let mut err = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        Run { code: self.child.wait().unwrap().code(), out: std::mem::take(&mut self.said), err }
     }
 }
 

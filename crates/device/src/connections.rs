@@ -35,7 +35,7 @@ use channel::Channel;
 use identifier::{Identifier, Stage};
 
 pub use calling::ConnectionParameters;
-pub use event::{AddressError, CmError, CmEvent, CmEventKind, Offer};
+pub use event::{AddressError, CallFailure, CmError, CmEvent, CmEventKind, Offer};
 
 /// Channels of a port.
 const MAX_CHANNELS: usize = 1 << 12;

@@ -30,7 +30,8 @@ mod live;
 
 pub use adapter::{Adapter, AdapterConfig, Progress};
 pub use connections::{
-    AddressError, CmChannel, CmError, CmEvent, CmEventKind, CmId, ConnectionParameters, Connections, Offer,
+    AddressError, CallFailure, CmChannel, CmError, CmEvent, CmEventKind, CmId, ConnectionParameters,
+    Connections, Offer,
 };
 pub use event::DeviceEvent;
 pub use iwarp::{IwarpCounters, IwarpSettings, Transport};
@@ -48,7 +49,7 @@ pub use live::{
 
 pub use rdmalab_cm::DisconnectCause;
 pub use rdmalab_host::{ConfigError, HostAddress, HostConfig};
-pub use rdmalab_iwarp::Profile as IwarpProfile;
+pub use rdmalab_iwarp::{Profile as IwarpProfile, StartUpFault};
 #[cfg(feature = "net")]
 pub use rdmalab_net::NetError;
 pub use rdmalab_roce::{

@@ -20,7 +20,8 @@ pub struct Profile {
     pub revisions: RangeInclusive<u8>,
     /// It asks for CRCs. Without, they are used all the same where the peer asks for them.
     pub crc: bool,
-    /// It sends markers to a peer that wants them; otherwise it rejects the peer (RFC 5044 §7.1.2 lets it).
+    /// It sends markers to a peer that wants them; otherwise it rejects the peer (RFC 5044 §7.1.2 lets it), or, having asked
+    /// itself, goes no further.
     pub sends_markers: bool,
     /// Most bytes of private data that it takes, at most 512, the enhanced data counted.
     pub max_private_data: usize,

@@ -150,6 +150,10 @@ fn a_profile_without_markers_rejects_who_wants_them() {
     let mut responder = Responder::new(&Profile::SIW);
     let asked = responder.handle_bytes(&bytes(&MpaFrame { markers: true, ..request() }));
     assert_eq!(asked, Ok(Some(Asked::Refused(Refusal::Markers))));
+    let wants = MpaFrame { markers: true, revision: 1, ..reply() };
+    let own = Terms { revision: 1, ..terms(&Profile::SIW) };
+    assert_eq!(judged(&Profile::SIW, &own, &wants), Err(StartUpFault::Markers));
+    assert!(judged(&SPEC, &Terms { revision: 1, ..terms(&SPEC) }, &wants).is_ok());
     assert!(parsed(responder.reply()).reject);
 }
 

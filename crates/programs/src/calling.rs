@@ -84,7 +84,8 @@ pub(crate) fn refusal(kind: &CmEventKind, peer: SocketAddr) -> Option<ConnectErr
     match kind {
         CmEventKind::Rejected { reason, .. } => Some(ConnectError::Rejected { peer, reason: *reason }),
         CmEventKind::ServiceRefused(status) => Some(ConnectError::NoService { peer, status: *status }),
-        CmEventKind::Unreachable | CmEventKind::ConnectError(_) => Some(ConnectError::Unreachable(peer)),
+        CmEventKind::Unreachable => Some(ConnectError::Unreachable(peer)),
+        CmEventKind::ConnectError(failure) => Some(ConnectError::Call { peer, failure: *failure }),
         _ => None,
     }
 }

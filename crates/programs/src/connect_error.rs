@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use rdmalab_device::{
-    CompletionStatus, DeviceError, DisconnectCause, ModifyError, PostError, RejReason, SidrStatus,
+    CallFailure, CompletionStatus, DeviceError, DisconnectCause, ModifyError, PostError, RejReason,
+    SidrStatus,
 };
 
 use crate::reasons::{not_served, refused};
@@ -38,9 +39,17 @@ pub enum ConnectError {
         /// Why.
         status: SidrStatus,
     },
-    /// The peer does not answer, or answered something that leads to no connection.
+    /// The peer does not answer, or went away before it did.
     #[error("no connection to {0}: it does not answer, or gives up")]
     Unreachable(SocketAddr),
+    /// The peer answered something that leads to no connection.
+    #[error("no connection to {peer}: {failure}")]
+    Call {
+        /// Who.
+        peer: SocketAddr,
+        /// What is wrong.
+        failure: CallFailure,
+    },
     /// The peer ended the connection early. One that has done nothing of it may be another program.
     #[error("the connection ended after {done}{} messages: {cause}{}", beyond(*of), if *done == 0 { PORT } else { "" })]
     Disconnected {

@@ -75,6 +75,43 @@ fn what_does_not_go_with_iwarp_is_wrong_usage() {
     }
 }
 
+/// What a server says in the place of a reply, and what the caller is told; no more than that, and then the end.
+#[test]
+fn a_caller_is_told_what_is_wrong_with_the_answer() {
+    let serving = "127.81.6.1";
+    let listener = std::net::TcpListener::bind((serving, 7174)).unwrap();
+    for (answer, told) in [
+        (&b""[..], "closed or reset before there was a reply of MPA"),
+        (b"MPA ID Rep", "closed or reset before there was a reply of MPA"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "not the start-up of MPA"),
+        (b"MPA ID Req Frame\x40\x01\0\0", "the peer sent a request of MPA, where its reply was due"),
+        (b"MPA ID Rep Frame\x40\x03\0\0", "the peer speaks revision 3 of MPA"),
+        (b"MPA ID Rep Frame\x40\x01\xff\xff", "not the start-up of MPA"),
+        (b"MPA ID Rep Frame\x40\x01\0\0", "try revision 1"),
+        // No ready-to-receive message that we know; more READs than we answer at once.
+        (b"MPA ID Rep Frame\x50\x02\0\x04\x80\x01\0\x01", "on terms that we cannot take"),
+        (b"MPA ID Rep Frame\x20\x02\0\0", "refused the connection"),
+    ] {
+        let answering = std::thread::spawn({
+            let listener = listener.try_clone().unwrap();
+            move || {
+                let (mut caller, _) = listener.accept().unwrap();
+                // Its request, without the private data.
+                let mut request = [0; 20];
+                caller.read_exact(&mut request).unwrap();
+                caller.write_all(answer).unwrap();
+                caller.shutdown(std::net::Shutdown::Write).unwrap();
+                // It may be reset.
+                let _ = caller.read_to_end(&mut Vec::new());
+            }
+        });
+        let run =
+            rdmalab(&["rping", "-c", "-C", "1", "-a", serving, "--ip", "127.81.6.2", "--iwarp"]).exits(1);
+        assert!(run.err.contains(told), "{:?}: {}", String::from_utf8_lossy(answer), run.err);
+        answering.join().unwrap();
+    }
+}
+
 /// It is between two pings, where any other end would be as good as another.
 #[test]
 fn a_client_that_a_terminate_message_ends_has_failed_and_the_server_says_why() {

@@ -4,8 +4,10 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use rdmalab_cm::{CommandError, DisconnectCause};
+use rdmalab_iwarp::StartUpFault;
 use rdmalab_roce::CreateError;
 use rdmalab_verbs::{LimitReached, ModifyError};
+use rdmalab_wire::iwarp::TerminateError;
 use rdmalab_wire::mad::{RejReason, SidrStatus};
 use rdmalab_wire::{QKey, Qpn};
 
@@ -68,12 +70,44 @@ pub enum CmEventKind {
     ServiceRefused(SidrStatus),
     /// The peer does not answer.
     Unreachable,
-    /// The connection cannot be made for a reason of this side, which the peer was told.
-    ConnectError(RejReason),
+    /// The connection cannot be made, though the peer answered.
+    ConnectError(CallFailure),
     /// The connection is over; the queue pair is in the error state.
     Disconnected(DisconnectCause),
     /// Nothing of the connection can be under way any more.
     TimeWaitExit,
+}
+
+/// Why a call came to nothing, though the peer answered and did not refuse it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallFailure {
+    /// This side could not go on; over InfiniBand a REJ with this reason told the peer so.
+    Ours(RejReason),
+    /// iWARP: what the peer said is no start-up of MPA that we can take. It was reset.
+    StartUp(StartUpFault),
+    /// iWARP: the peer accepted on terms that we cannot take; a Terminate message with this error told it so.
+    Terms(TerminateError),
+    /// iWARP: the TCP connection was closed or reset, by the peer or on the way, before there was a reply.
+    Closed,
+}
+
+impl fmt::Display for CallFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ours(reason) => {
+                write!(
+                    f,
+                    "this side could not make it, and told the peer so (REJ reason {}, {reason})",
+                    reason.0
+                )
+            }
+            Self::StartUp(fault) => fault.fmt(f),
+            Self::Terms(error) => write!(f, "the peer accepted it on terms that we cannot take ({error})"),
+            Self::Closed => {
+                f.write_str("its TCP connection was closed or reset before there was a reply of MPA")
+            }
+        }
+    }
 }
 
 impl fmt::Display for CmEventKind {
@@ -94,13 +128,7 @@ impl fmt::Display for CmEventKind {
                 write!(f, "the peer has no such datagram service (SIDR status {}, {status})", status.0)
             }
             Self::Unreachable => f.write_str("the peer does not answer"),
-            Self::ConnectError(reason) => {
-                write!(
-                    f,
-                    "this side could not make it, and told the peer so (REJ reason {}, {reason})",
-                    reason.0
-                )
-            }
+            Self::ConnectError(failure) => failure.fmt(f),
             Self::Disconnected(cause) => write!(f, "it is over: {cause}"),
             Self::TimeWaitExit => f.write_str("nothing of the connection is under way any more"),
         }

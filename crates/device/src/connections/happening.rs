@@ -6,7 +6,7 @@ use rdmalab_verbs::Context;
 use rdmalab_wire::mad::RejReason;
 
 use super::identifier::{Identifier, Stage};
-use super::{Below, CmEventKind, CmId, ConnectionTable, Offer};
+use super::{Below, CallFailure, CmEventKind, CmId, ConnectionTable, Offer};
 
 impl ConnectionTable {
     pub(super) fn happen(&mut self, endpoint: &mut Endpoint, context: &mut Context, now: u64, event: Event) {
@@ -51,7 +51,7 @@ impl ConnectionTable {
             }
             Event::ConnectError { id, reason } => {
                 self.ended(endpoint, context, Below::Connection(id), true, |_| {
-                    CmEventKind::ConnectError(reason)
+                    CmEventKind::ConnectError(CallFailure::Ours(reason))
                 });
             }
             Event::Disconnected { id, cause, .. } => {
@@ -134,7 +134,7 @@ impl ConnectionTable {
             if let Some(identifier) = self.identifiers.get_mut(owner.0) {
                 identifier.stage = Stage::Over;
             }
-            self.tell(owner, CmEventKind::ConnectError(RejReason::CONSUMER_REJECT));
+            self.tell(owner, CmEventKind::ConnectError(CallFailure::Ours(RejReason::CONSUMER_REJECT)));
             return;
         }
         if let Some(identifier) = self.identifiers.get_mut(owner.0) {

@@ -169,8 +169,8 @@ impl ConnectionTable {
                 Happening::Unreachable(stream) => {
                     self.over(context, iwarp, stream, Some(CmEventKind::Unreachable));
                 }
-                Happening::Failed(stream, reason) => {
-                    self.over(context, iwarp, stream, Some(CmEventKind::ConnectError(reason)));
+                Happening::Failed(stream, failure) => {
+                    self.over(context, iwarp, stream, Some(CmEventKind::ConnectError(failure)));
                 }
                 // The program finds out when it answers.
                 Happening::Gone(stream) => self.over(context, iwarp, stream, None),

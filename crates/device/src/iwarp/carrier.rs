@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use rdmalab_cm::DisconnectCause;
 use rdmalab_wire::mad::RejReason;
 
-use crate::connections::Offer;
+use crate::connections::{CallFailure, Offer};
 
 /// A byte stream, from connecting or accepting it to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,7 +96,7 @@ pub(crate) enum Happening {
     /// The peer of our call does not answer. The stream is gone.
     Unreachable(StreamId),
     /// Our call came to nothing for another reason. The stream is gone, or soon will be.
-    Failed(StreamId, RejReason),
+    Failed(StreamId, CallFailure),
     /// A caller has gone before it was answered. The stream is gone.
     Gone(StreamId),
     /// A connection that stood is over. The stream is gone, or soon will be.

@@ -9,6 +9,7 @@ use rdmalab_wire::iwarp::TerminateError;
 use rdmalab_wire::mad::RejReason;
 
 use super::{CLOSE_PATIENCE, Command, Happening, IwarpTable, Loss, Stage, StreamId};
+use crate::connections::CallFailure;
 
 impl IwarpTable {
     /// Our application ends a connection: what is queued still goes out.
@@ -55,7 +56,8 @@ impl IwarpTable {
             Stage::Connecting(_) | Stage::Initiating(_) => {
                 self.commands.push_back(Command::Reset(id));
                 self.remove(id);
-                self.happenings.push_back(Happening::Failed(id, RejReason::CONSUMER_REJECT));
+                self.happenings
+                    .push_back(Happening::Failed(id, CallFailure::Ours(RejReason::CONSUMER_REJECT)));
                 return;
             }
             Stage::Asking(_) | Stage::Called(_) => self.answered(listener),

@@ -8,7 +8,8 @@ use rdmalab_wire::Qpn;
 use rdmalab_wire::iwarp::TerminateError;
 
 use super::queue_pairs::handle as queue_pair_handle;
-use super::{Command, Happening, IwarpTable, Loss, Stage, StreamId};
+use super::{Command, Happening, IwarpTable, Stage, StreamId};
+use crate::connections::CallFailure;
 
 impl IwarpTable {
     /// Bytes that came, in order; all of them are taken.
@@ -18,12 +19,12 @@ impl IwarpTable {
         let rest = match &stream.stage {
             Stage::Established => bytes,
             Stage::Initiating(_) => match self.replied(context, id, bytes) {
-                Some(rest) => rest,
-                None => return self.break_start_up(id),
+                Ok(rest) => rest,
+                Err(failure) => return self.break_start_up(id, failure),
             },
             Stage::Asking(_) | Stage::Called(_) => {
-                if !self.asked(id, bytes) {
-                    self.break_start_up(id);
+                if let Err(failure) = self.asked(id, bytes) {
+                    self.break_start_up(id, failure);
                 }
                 return;
             }
@@ -48,9 +49,9 @@ impl IwarpTable {
     }
 
     /// The start-up came to nothing by the peer's fault, which no message can tell it.
-    fn break_start_up(&mut self, id: StreamId) {
+    fn break_start_up(&mut self, id: StreamId, failure: CallFailure) {
         self.commands.push_back(Command::Reset(id));
-        self.fail_start_up(id, Loss::Broken);
+        self.end_start_up(id, Happening::Failed(id, failure));
     }
 
     /// The queue pair of a stream that carries its messages.

@@ -4,11 +4,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use rdmalab_iwarp::{Asked, Responder};
 use rdmalab_verbs::LimitReached;
+use rdmalab_wire::mad::RejReason;
 
 use super::{
     Command, Happening, IwarpTable, ListenerId, MAX_LISTENERS, REQUEST_PATIENCE, Stage, Stream, StreamId,
 };
-use crate::connections::CmError;
+use crate::connections::{CallFailure, CmError};
 
 /// A place where callers come in.
 pub(super) struct Listener {
@@ -133,29 +134,27 @@ impl IwarpTable {
         }
     }
 
-    /// Bytes of a caller's request. `false`: the start-up came to nothing.
-    pub(super) fn asked(&mut self, id: StreamId, bytes: &[u8]) -> bool {
-        let Some(stream) = self.streams.get_mut(id.0) else { return true };
-        let (Stage::Asking(responder) | Stage::Called(responder)) = &mut stream.stage else { return true };
-        match responder.handle_bytes(bytes) {
-            Ok(None) => true,
-            Ok(Some(Asked::Requested)) => {
-                let Some(listener) = stream.listener else { return false };
+    /// Bytes of a caller's request. An error: the start-up came to nothing.
+    pub(super) fn asked(&mut self, id: StreamId, bytes: &[u8]) -> Result<(), CallFailure> {
+        let Some(stream) = self.streams.get_mut(id.0) else { return Ok(()) };
+        let (Stage::Asking(responder) | Stage::Called(responder)) = &mut stream.stage else { return Ok(()) };
+        match responder.handle_bytes(bytes).map_err(CallFailure::StartUp)? {
+            None => {}
+            Some(Asked::Requested) => {
+                let listener = stream.listener.ok_or(CallFailure::Ours(RejReason::INVALID_SERVICE_ID))?;
                 if let Stage::Asking(responder) = std::mem::replace(&mut stream.stage, Stage::Parting) {
                     stream.stage = Stage::Called(responder);
                 }
                 self.give_time(id, None);
                 self.happenings.push_back(Happening::Called { listener, stream: id });
-                true
             }
-            Ok(Some(Asked::Refused(_))) => {
+            Some(Asked::Refused(_)) => {
                 let reply = responder.reply().to_vec();
                 self.counters.failed_start_ups += 1;
                 self.say_and_part(id, &reply);
-                true
             }
-            Err(_) => false,
         }
+        Ok(())
     }
 
     /// A stream is not in its listener's backlog any more.

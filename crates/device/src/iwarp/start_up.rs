@@ -8,7 +8,7 @@ use rdmalab_wire::Qpn;
 use rdmalab_wire::mad::RejReason;
 
 use super::{CALL_PATIENCE, Command, Happening, IwarpTable, Loss, MAX_STREAMS, Stage, Stream, StreamId};
-use crate::connections::{CmError, Offer};
+use crate::connections::{CallFailure, CmError, Offer};
 
 impl From<PrivateDataTooLong> for CmError {
     fn from(error: PrivateDataTooLong) -> Self {
@@ -75,46 +75,46 @@ impl IwarpTable {
         self.make_ready(id);
     }
 
-    /// Bytes behind our request. What is left belongs to the stream; `None`: the start-up came to nothing.
+    /// Bytes behind our request. What is left belongs to the stream. An error: the start-up came to nothing.
     pub(super) fn replied<'b>(
         &mut self,
         context: &mut Context,
         id: StreamId,
         mut bytes: &'b [u8],
-    ) -> Option<&'b [u8]> {
-        let Some(stream) = self.streams.get_mut(id.0) else { return Some(&[]) };
-        let Stage::Initiating(initiator) = &mut stream.stage else { return Some(bytes) };
-        let reply = initiator.handle_bytes(&mut bytes).ok()?;
+    ) -> Result<&'b [u8], CallFailure> {
+        let Some(stream) = self.streams.get_mut(id.0) else { return Ok(&[]) };
+        let Stage::Initiating(initiator) = &mut stream.stage else { return Ok(bytes) };
+        let reply = initiator.handle_bytes(&mut bytes).map_err(CallFailure::StartUp)?;
+        let not_ours = |_| CallFailure::Ours(RejReason::CONSUMER_REJECT);
         let private_data = initiator.private_data().to_vec();
         match reply {
-            None => Some(&[]),
+            None => Ok(&[]),
             Some(Reply::Accepted(negotiated)) => {
                 self.fall_silent(id, self.settings.pause);
-                self.establish(context, id, &negotiated).ok()?;
+                self.establish(context, id, &negotiated).map_err(not_ours)?;
                 self.give_time(id, None);
                 let offer = Offer {
                     responder_resources: small(negotiated.ord),
                     initiator_depth: small(negotiated.ird),
                 };
                 self.happenings.push_back(Happening::Accepted { stream: id, offer, private_data });
-                Some(bytes)
+                Ok(bytes)
             }
             Some(Reply::Unacceptable(negotiated, error)) => {
                 // The peer takes the connection for one that stands, and is told why it does not.
-                self.establish(context, id, &negotiated).ok()?;
+                self.establish(context, id, &negotiated).map_err(not_ours)?;
                 self.give_time(id, None);
-                let reason = RejReason::INSUFFICIENT_RESPONDER_RESOURCES;
-                self.happenings.push_back(Happening::Failed(id, reason));
+                self.happenings.push_back(Happening::Failed(id, CallFailure::Terms(error)));
                 self.counters.failed_start_ups += 1;
                 self.terminate(context, id, error);
-                Some(&[])
+                Ok(&[])
             }
             Some(Reply::Rejected) => {
                 self.commands.push_back(Command::Close(id));
                 self.remove(id);
                 let reason = RejReason::CONSUMER_REJECT;
                 self.happenings.push_back(Happening::Rejected { stream: id, reason, private_data });
-                Some(&[])
+                Ok(&[])
             }
         }
     }
@@ -204,18 +204,24 @@ impl IwarpTable {
 
     /// A start-up came to nothing, and the carrier has let go of the stream already.
     pub(super) fn fail_start_up(&mut self, id: StreamId, loss: Loss) {
+        let ended = match loss {
+            Loss::Refused => {
+                let reason = RejReason::INVALID_SERVICE_ID;
+                Happening::Rejected { stream: id, reason, private_data: Vec::new() }
+            }
+            Loss::TimedOut => Happening::Unreachable(id),
+            Loss::Broken => Happening::Failed(id, CallFailure::Closed),
+        };
+        self.end_start_up(id, ended);
+    }
+
+    /// A start-up came to nothing, which our application is told so if it called.
+    pub(super) fn end_start_up(&mut self, id: StreamId, ended: Happening) {
         let Some(stream) = self.remove(id) else { return };
         match stream.stage {
             Stage::Connecting(_) | Stage::Initiating(_) => {
                 self.counters.failed_start_ups += 1;
-                self.happenings.push_back(match loss {
-                    Loss::Refused => {
-                        let reason = RejReason::INVALID_SERVICE_ID;
-                        Happening::Rejected { stream: id, reason, private_data: Vec::new() }
-                    }
-                    Loss::TimedOut => Happening::Unreachable(id),
-                    Loss::Broken => Happening::Failed(id, RejReason::UNSUPPORTED_REQUEST),
-                });
+                self.happenings.push_back(ended);
             }
             Stage::Asking(_) => self.counters.failed_start_ups += 1,
             Stage::Called(_) => self.happenings.push_back(Happening::Gone(id)),

@@ -6,7 +6,7 @@ use rdmalab_verbs::{Capabilities, Context, Operation, QueuePairType, SendRequest
 use rdmalab_wire::mad::RejReason;
 
 use super::*;
-use crate::connections::{CmError, Offer};
+use crate::connections::{CallFailure, CmError, Offer};
 
 mod terminated;
 
@@ -161,7 +161,6 @@ fn a_caller_that_goes_on_before_it_is_answered_is_gone() {
 #[test]
 fn our_call_ends_by_what_the_carrier_tells() {
     let refused = RejReason::INVALID_SERVICE_ID;
-    let broken = RejReason::UNSUPPORTED_REQUEST;
     for loss in [Loss::Refused, Loss::TimedOut, Loss::Broken] {
         let mut setup = Setup::new();
         let number = setup.queue_pair();
@@ -172,7 +171,7 @@ fn our_call_ends_by_what_the_carrier_tells() {
         let told = match loss {
             Loss::Refused => Happening::Rejected { stream, reason: refused, private_data: vec![] },
             Loss::TimedOut => Happening::Unreachable(stream),
-            Loss::Broken => Happening::Failed(stream, broken),
+            Loss::Broken => Happening::Failed(stream, CallFailure::Closed),
         };
         assert_eq!(setup.happenings(), [told]);
         // The queue pair had its chance only where the connection is given up.

@@ -29,6 +29,8 @@ pub enum StartUpFault {
     },
     /// The reply leaves out the enhanced data, or the peer-to-peer model, that our request asked for (RFC 6581 §9).
     NotEnhanced,
+    /// The reply wants markers, and the profile sends none.
+    Markers,
 }
 
 impl core::fmt::Display for StartUpFault {
@@ -48,6 +50,7 @@ impl core::fmt::Display for StartUpFault {
             Self::NotEnhanced => f.write_str(
                 "the peer's reply has no enhanced data or not the peer-to-peer model that was asked for; try revision 1",
             ),
+            Self::Markers => Refusal::Markers.fmt(f),
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::profile::Profile;
 pub struct Initiator {
     terms: Terms,
     oldest_revision: u8,
+    sends_markers: bool,
     request: Vec<u8>,
     reply: FrameBuffer,
 }
@@ -53,7 +54,8 @@ impl Initiator {
         };
         let request = encode(profile, &frame)?;
         let reply = FrameBuffer::new(MpaKind::Reply);
-        Ok(Self { terms: *terms, oldest_revision: *profile.revisions.start(), request, reply })
+        let (oldest_revision, sends_markers) = (*profile.revisions.start(), profile.sends_markers);
+        Ok(Self { terms: *terms, oldest_revision, sends_markers, request, reply })
     }
 
     /// The request, which is the first thing in the stream. Nothing else may be sent before the reply is here.
@@ -87,6 +89,9 @@ impl Initiator {
         }
         if !(self.oldest_revision..=terms.revision).contains(&frame.revision) {
             return Err(StartUpFault::Revision { found: frame.revision, newest: terms.revision });
+        }
+        if frame.markers && !self.sends_markers {
+            return Err(StartUpFault::Markers);
         }
         let mut negotiated = Negotiated {
             role: Role::Initiator,

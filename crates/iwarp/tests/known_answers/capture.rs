@@ -85,7 +85,9 @@ pub fn conversations(name: &str) -> Vec<Conversation> {
                     let is_padded_by_zeros = fpdu.pad.iter().all(|byte| *byte == 0);
                     What::Segment { ulpdu: fpdu.ulpdu, crc: fpdu.crc.found, is_padded_by_zeros }
                 }
-                IwarpUnit::Gap(bytes) => panic!("{name}, frame {}: {bytes} bytes are missing", record.frame),
+                IwarpUnit::Gap { bytes, .. } => {
+                    panic!("{name}, frame {}: {bytes} bytes are missing", record.frame)
+                }
             };
             let is_between = |known: &&mut Conversation| {
                 let ends = [known.initiator, known.responder];

@@ -16,6 +16,7 @@ use rdmalab_device::{
 use super::client::{Client, Place, Stage, most_completions};
 use super::places::Places;
 use super::{Happening, Ledger, Numbers, Program, Services, Step, Tell};
+use crate::calling::refusal;
 use crate::connect_error::ConnectError;
 
 /// How soon a thread that waits notices that it is to stop.
@@ -177,7 +178,7 @@ impl Desk<'_, '_> {
                     _ if client.stage == Stage::Ending => None,
                     CmEventKind::Disconnected(cause) if client.is_content() && !cause.is_terminate() => None,
                     CmEventKind::Disconnected(cause) => Some(ConnectError::Disconnected { done, of, cause }),
-                    _ => client.peer.map(ConnectError::Unreachable),
+                    ref kind => client.peer.and_then(|peer| refusal(kind, peer)),
                 };
                 self.leave(&mut clients, number, failure.as_ref());
             }

@@ -41,7 +41,7 @@ use rdmalab_wire::Psn;
 use crate::capture;
 use crate::outcome::{self, Error, Outcome, Result, unprinted};
 use crate::profile;
-use fate::{Appointed, Fate};
+use fate::{Appointed, Fate, Mischief};
 use kind::Kind;
 use ladder::{Detail, Ladder};
 use loss::Lose;
@@ -214,7 +214,13 @@ pub fn run(options: &Options) -> Result<Outcome> {
     }
     let kinds = kinds(options)?;
     let seed = Seed::new(options.seed);
-    let mut plan = Plan::new(seed.branch(0), options.transport, &kinds, options.messages, size);
+    let mut plan = Plan::new(
+        seed.branch(0),
+        options.transport,
+        &kinds,
+        (options.messages, size),
+        Mischief::of(&options.fate),
+    );
     plan.receives_late = 1_000 * options.late_receives;
     let is_iwarp = options.transport == Transport::Iwarp;
     let mut rules = RuleSet::new(seed.branch(LINK)).with(Lose::new(options.transport, options.loss));
@@ -307,12 +313,13 @@ impl Options {
 
     /// Which options change nothing, if some do; one line.
     fn idle(&self) -> Option<String> {
-        let is_marking = self.mark.fraction() > 0.0 || self.fate.iter().any(Fate::is_mark);
+        let marks = [("--mark", self.mark.fraction() > 0.0), ("--fate", self.fate.iter().any(Fate::is_mark))];
+        let marking = marks.iter().find(|(_, is_asked)| *is_asked).map(|(name, _)| *name);
         let is_controlled = !matches!(self.congestion, CongestionControl::None);
         let of_roce = [
             ("--profile", self.profile.is_some()),
             ("--congestion", is_controlled),
-            ("--mark", is_marking),
+            (marking.unwrap_or("--mark"), marking.is_some()),
             ("--first-psn", self.first_psn.is_some()),
         ];
         let of_iwarp = [
@@ -321,7 +328,7 @@ impl Options {
             ("--markers", self.markers),
         ];
         idle::foreign(self.transport, &of_roce, &of_iwarp)
-            .or_else(|| idle::note(self.transport, &self.profile(), self.congestion, is_marking))
+            .or_else(|| idle::note(self.transport, &self.profile(), self.congestion, marking))
     }
 }
 

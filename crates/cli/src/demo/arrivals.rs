@@ -52,10 +52,7 @@ impl Act {
         let index = match completion.immediate {
             _ if is_reliable => Some(first),
             Some(ImmDt(bytes)) => Some(u32::from_be_bytes(bytes)),
-            None => {
-                let found = side.bytes_at(at + u64::from(area_bytes), plan.size);
-                (first..plan.messages).find(|&index| plan.message(kind, index) == found)
-            }
+            None => self.recognised(plan, &side.bytes_at(at + u64::from(area_bytes), plan.size)),
         };
         let expected = Completion {
             id: u64::from(number),
@@ -72,10 +69,11 @@ impl Act {
             has_grh: area_bytes > 0,
             ..Completion::default()
         };
-        let is_new = index.is_some_and(|index| (first..plan.messages).contains(&index));
+        let possible = if plan.mischief.disorders { 0..plan.messages } else { first..plan.messages };
+        let is_possible = index.is_some_and(|index| possible.contains(&index));
         let fits = kind.takes_receive()
             && completion == expected
-            && is_new
+            && is_possible
             && (area.is_empty() || is_from(&area, pair.side(End::A).address, side.address));
         if !fits {
             course.complain(format!("completion {} of B's receives: {completion:?}", number + 1));
@@ -85,9 +83,19 @@ impl Act {
         }
         let index = index.unwrap_or(first);
         let text = self.words(plan, &completion, index);
-        self.next = index.saturating_add(1);
+        self.next = self.next.max(index.saturating_add(1));
+        self.came.insert(index);
         course.arrivals.push(Arrival { kind, index, area });
         witness.mark(pair.now(), End::B, Mark::Done, &text)
+    }
+
+    /// The message that has these bytes: the next one, unless packets may come late or twice; else one that has not come yet, or
+    /// any.
+    fn recognised(&self, plan: &Plan, found: &[u8]) -> Option<u32> {
+        let is_it = |index: &u32| plan.message(self.kind, *index) == found;
+        let earlier = 0..if plan.mischief.disorders { self.next } else { 0 };
+        let missing = earlier.clone().filter(|index| !self.came.contains(index));
+        (self.next..plan.messages).chain(missing).chain(earlier).find(is_it)
     }
 
     fn words(&self, plan: &Plan, completion: &Completion, index: u32) -> String {
@@ -108,9 +116,15 @@ impl Act {
         if let Some(key) = completion.invalidated {
             text += &format!("; key {key} has ended");
         }
+        if self.came.contains(&index) {
+            text += " (again)";
+        } else if index < self.next {
+            text += " (late)";
+        }
         let missed = index.saturating_sub(self.next);
         if missed > 0 && (plan.size >= TELLING || self.kind.has_immediate()) {
-            text += &format!(" ({} before it never came)", count(missed, "message"));
+            let ever = if plan.mischief.disorders { "has not come yet" } else { "never came" };
+            text += &format!(" ({} before it {ever})", count(missed, "message"));
         }
         text
     }

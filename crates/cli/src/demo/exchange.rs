@@ -3,7 +3,7 @@
 //! One act for each operation. Within an act some messages are under way at once; the next act begins when all of them
 //! are done and nothing is on the link. What B is told is judged in [`arrivals`](super::arrivals).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::Write;
 
 use rdmalab_explain::states;
@@ -65,9 +65,10 @@ impl Course {
         }
     }
 
-    /// How many messages of a kind B was told of.
+    /// How many messages of a kind B was told of; one that came twice counts once.
     pub fn arrived(&self, kind: Kind) -> u32 {
-        self.arrivals.iter().filter(|arrival| arrival.kind == kind).count() as u32
+        let of_kind = self.arrivals.iter().filter(|arrival| arrival.kind == kind);
+        of_kind.map(|arrival| arrival.index).collect::<BTreeSet<u32>>().len() as u32
     }
 }
 
@@ -91,6 +92,7 @@ pub fn run<W: Write>(pair: &mut Pair, plan: &Plan, witness: &mut Witness<W>) -> 
                 sent: 0,
                 settled: 0,
                 next: 0,
+                came: BTreeSet::new(),
                 key: None,
                 dropped,
                 late: VecDeque::new(),
@@ -116,8 +118,10 @@ pub(super) struct Act {
     /// Those that B is through with, so that its receives suffice. Where messages may be lost A cannot know how far B is:
     /// there it is those before which no frame is on its way any more.
     settled: u32,
-    /// The message that B expects next.
+    /// The message that B expects next: behind the furthest that came.
     pub(super) next: u32,
+    /// Those that came.
+    pub(super) came: BTreeSet<u32>,
     /// The key that the message under way takes away.
     pub(super) key: Option<RKey>,
     /// What B's adapter had counted when it was last looked at.

@@ -43,6 +43,38 @@ impl Fate {
     }
 }
 
+/// What fates may do to messages of a transport that sends nothing again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mischief {
+    /// So many may be missing at most, those aside whose packets are lost.
+    pub missing: u64,
+    /// So many may arrive twice at most.
+    pub twice: u32,
+    /// Messages may arrive behind later ones, or again.
+    pub disorders: bool,
+}
+
+impl Mischief {
+    /// Of all these together.
+    pub fn of(fates: &[Fate]) -> Self {
+        let mut all = Self::default();
+        for fate in fates.iter().filter(|fate| fate.from == End::A) {
+            match fate.what {
+                // A loss is seen on the link.
+                What::Lose | What::Mark => {}
+                What::Corrupt => all.missing += 1,
+                // Of UC it ends the message under way, of UD it may take the receive of another one.
+                What::Duplicate => {
+                    (all.missing, all.twice, all.disorders) = (all.missing + 1, all.twice + 1, true)
+                }
+                // Its own message, and the one into which it falls.
+                What::Delay(_) => (all.missing, all.disorders) = (all.missing + 2, true),
+            }
+        }
+        all
+    }
+}
+
 impl FromStr for Fate {
     type Err = String;
 

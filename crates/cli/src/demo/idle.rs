@@ -18,16 +18,16 @@ pub fn foreign(transport: Transport, of_roce: &[(&str, bool)], of_iwarp: &[(&str
     }
 }
 
-/// Which option changes nothing, and why; one line.
+/// Which option changes nothing, and why; one line. `marking` is the one by which packets are marked.
 pub fn note(
     transport: Transport,
     profile: &Profile,
     congestion: CongestionControl,
-    is_marking: bool,
+    marking: Option<&str>,
 ) -> Option<String> {
     let is_controlled = matches!(congestion, CongestionControl::Dcqcn(_));
     let takes_part = profile.ecn_capable && profile.notifications.is_some();
-    let because = match (is_controlled, is_marking) {
+    let because = match (is_controlled, marking.is_some()) {
         (true, _) if transport == Transport::Ud => {
             "datagrams are never answered by notifications; take another --transport, or fixed=RATE"
                 .to_owned()
@@ -41,6 +41,6 @@ pub fn note(
         }
         _ => return None,
     };
-    let option = if is_controlled { "--congestion dcqcn" } else { "--mark" };
+    let option = if is_controlled { "--congestion dcqcn" } else { marking.unwrap_or_default() };
     Some(format!("{option} changes nothing: {because}"))
 }

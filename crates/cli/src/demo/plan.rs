@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use rdmalab_sim::Seed;
 
+use super::fate::Mischief;
 use super::kind::{Kind, VALUE};
 use super::transport::Transport;
 
@@ -31,6 +32,8 @@ pub struct Plan {
     pub messages: u32,
     /// Bytes of a message.
     pub size: u32,
+    /// What may happen to messages that are not sent again, beside losses.
+    pub mischief: Mischief,
     /// How much later than A its messages B posts its receives, in nanoseconds.
     pub receives_late: u64,
     /// A's region before anything happens.
@@ -47,11 +50,25 @@ impl Plan {
     /// Most messages of one kind.
     pub const MOST_MESSAGES: u32 = 100_000;
 
-    /// A plan whose contents come from `seed`. The limits above are the caller's to check.
-    pub fn new(seed: Seed, transport: Transport, kinds: &[Kind], messages: u32, size: u32) -> Self {
-        let kinds = kinds.to_vec();
-        let mut plan =
-            Self { transport, kinds, messages, size, receives_late: 0, a: Vec::new(), b: Vec::new() };
+    /// A plan whose contents come from `seed`, for packets that may meet with `mischief`. The limits above are the caller's to
+    /// check.
+    pub fn new(
+        seed: Seed,
+        transport: Transport,
+        kinds: &[Kind],
+        (messages, size): (u32, u32),
+        mischief: Mischief,
+    ) -> Self {
+        let mut plan = Self {
+            transport,
+            kinds: kinds.to_vec(),
+            messages,
+            size,
+            mischief,
+            receives_late: 0,
+            a: Vec::new(),
+            b: Vec::new(),
+        };
         let filled = |branch, length| {
             let mut bytes = vec![0; length];
             seed.branch(branch).random().fill(&mut bytes);
@@ -115,7 +132,7 @@ impl Plan {
     /// Such receives that B posts in all.
     pub fn receives(&self) -> u32 {
         let kinds = self.kinds.iter().filter(|kind| kind.takes_receive()).count() as u32;
-        if self.transport.is_reliable() { 0 } else { kinds * self.messages }
+        if self.transport.is_reliable() { 0 } else { kinds * self.messages + self.mischief.twice }
     }
 
     /// Whether message `index` of a kind is where it belongs, if none is ever lost: `a` and `b` are the regions as they
@@ -205,13 +222,13 @@ mod tests {
 
     fn plan(messages: u32, size: u32) -> Plan {
         let all = [Transport::Rc.usual(), &[Kind::SendInv, Kind::Flush, Kind::AtomicWrite]].concat();
-        Plan::new(Seed::new(1), Transport::Rc, &all, messages, size)
+        Plan::new(Seed::new(1), Transport::Rc, &all, (messages, size), Mischief::default())
     }
 
     #[test]
     fn receives_that_messages_may_miss_lie_apart_behind_all_slots() {
         let kinds = Transport::Ud.usual();
-        let plan = Plan::new(Seed::new(1), Transport::Ud, kinds, 3, 10);
+        let plan = Plan::new(Seed::new(1), Transport::Ud, kinds, (3, 10), Mischief::default());
         assert_eq!(plan.receives(), 9);
         let last_slot = kinds.iter().map(|&kind| plan.at_b(kind, 2) + 10).max().unwrap();
         assert!(plan.receive(0) > last_slot);

@@ -32,7 +32,7 @@ impl Verdict {
         let mut memory = Memory { plan, found: b, expected: plan.b.clone() };
         let right: Vec<u32> = plan.kinds.iter().map(|&kind| memory.judge(kind, course)).collect();
         memory.judge_receives(course);
-        // A lost packet takes one message with it, and nothing else may.
+        // A lost packet takes one message with it, and nothing but mischief may.
         let missing: u64 = plan
             .kinds
             .iter()
@@ -40,7 +40,8 @@ impl Verdict {
             .filter(|(kind, _)| **kind != Kind::WrongKey)
             .map(|(_, right)| u64::from(plan.messages - right))
             .sum();
-        let whole = a == plan.a && b == memory.expected && missing <= lost;
+        let may_be_missing = lost.saturating_add(plan.mischief.missing);
+        let whole = a == plan.a && b == memory.expected && missing <= may_be_missing;
         Self { right, whole }
     }
 
@@ -146,6 +147,7 @@ mod tests {
     use rdmalab_sim::Seed;
 
     use super::super::arrivals::Arrival;
+    use super::super::fate::Mischief;
     use super::super::transport::Transport;
     use super::*;
 
@@ -153,7 +155,8 @@ mod tests {
 
     /// Two messages of each kind; the first SEND was lost, so that the second is in the first receive.
     fn scene() -> (Plan, Course, Vec<u8>) {
-        let plan = Plan::new(Seed::new(1), Transport::Uc, Transport::Uc.usual(), 2, SIZE);
+        let plan =
+            Plan::new(Seed::new(1), Transport::Uc, Transport::Uc.usual(), (2, SIZE), Mischief::default());
         let arrival = |kind, index| Arrival { kind, index, area: Vec::new() };
         let arrivals = vec![arrival(Kind::Send, 1), arrival(Kind::WriteImm, 0), arrival(Kind::WriteImm, 1)];
         let course =

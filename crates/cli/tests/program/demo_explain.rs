@@ -120,6 +120,30 @@ fn single_packets_meet_with_their_fate_and_others_do_not() {
     demo(&format!("--fate {many}")).exits(2).says("1001 packets");
 }
 
+/// A link may do all that: what arrives late or twice, or not at all, is no fault of anybody's.
+#[test]
+fn fates_of_what_nobody_sends_again_are_no_fault() {
+    for transport in ["uc --size 2500", "ud --size 9", "ud --size 1"] {
+        for number in 1..=9 {
+            let fates = [
+                format!("A{number}=duplicate"),
+                format!("A{number}=corrupt"),
+                format!("A{number}=delay:30"),
+                format!("A{number}=delay:30,A{}=duplicate,A{}=lose", number + 1, number + 3),
+            ];
+            for fate in fates {
+                let run =
+                    demo(&format!("--transport {transport} --messages 3 --quiet --fate {fate}")).exits(0);
+                assert!(run.out.contains("memory verified  yes"), "{transport}, {fate}: {}", run.out);
+            }
+        }
+    }
+    let run =
+        demo("--transport ud --messages 3 --size 9 --operations send-imm --fate A1=delay:9,A2=duplicate")
+            .exits(0);
+    assert!(run.out.contains("(again)") && run.out.contains("has not come yet"), "{}", run.out);
+}
+
 #[test]
 fn a_receiver_that_is_late_has_the_sender_wait() {
     for transport in ["rc", "xrc"] {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rdmalab_explain::{Explanation, congestion, recovery, responses, states};
 use rdmalab_lint::{Cause, Explained, LintError, RULES, Report, Stats};
 
-use crate::outcome::{Error, Outcome, Result, tell, unprinted};
+use crate::outcome::{Error, Outcome, Result, printable, tell, unprinted};
 use crate::paragraph::paragraph;
 
 /// Judge captures: were the conversations right, what was sent again, and why?
@@ -21,7 +21,7 @@ pub struct Options {
     /// The captures, pcap or pcapng, plain or packed with gzip or zstd; "-" reads standard input
     #[arg(value_name = "FILE", required_unless_present = "rules")]
     files: Vec<PathBuf>,
-    /// One JSON object per capture and line
+    /// One JSON object per capture and line, in the order of the files; "error" says why one was not read to its end, or is null
     #[arg(long)]
     json: bool,
     /// Behind the findings a paragraph on each rule that was broken; at the end one on each thing of the table that is out
@@ -44,20 +44,24 @@ pub fn run(options: &Options) -> Result<Outcome> {
     let mut unread = None;
     for file in &options.files {
         // One that cannot be read keeps no other from being judged.
-        let report = match judge(file) {
-            Ok(report) => report,
-            Err(Unjudged { report, error }) => {
+        let (report, why) = match judge(file) {
+            Ok(report) => (Some(Box::new(report)), None),
+            Err(Unjudged { report, why, error }) => {
                 if let Some(earlier) = unread.replace(error)
                     && let Some(text) = earlier.message()
                 {
                     tell(format_args!("rdmalab: {text}"));
                 }
-                let Some(report) = report else { continue };
-                *report
+                (report, Some(why))
             }
         };
-        is_clean &= report.is_clean();
-        out.write_all(text(options, file, &report).as_bytes()).map_err(unprinted)?;
+        is_clean &= report.as_ref().is_none_or(|report| report.is_clean());
+        let text = if options.json {
+            object(file, report.as_deref(), why.as_deref())
+        } else {
+            report.map(|report| text(options, file, &report)).unwrap_or_default()
+        };
+        out.write_all(text.as_bytes()).map_err(unprinted)?;
     }
     out.flush().map_err(unprinted)?;
     match unread {
@@ -69,6 +73,8 @@ pub fn run(options: &Options) -> Result<Outcome> {
 /// A capture that could not be read to its end, and what came before.
 struct Unjudged {
     report: Option<Box<Report>>,
+    /// Why, without the file's name.
+    why: String,
     error: Error,
 }
 
@@ -79,20 +85,21 @@ fn judge(file: &Path) -> std::result::Result<Report, Unjudged> {
         let opened: std::result::Result<Box<dyn Read>, _> = File::open(file).map(|file| Box::new(file) as _);
         match opened {
             Ok(input) => rdmalab_lint::lint(input, &mut ()),
-            Err(error) => {
-                let error = Error::usage(format_args!("cannot open {}: {error}", name(file)))
+            Err(cause) => {
+                let error = Error::usage(format_args!("cannot open {}: {cause}", name(file)))
                     .advice("name a pcap or pcapng file, or - for standard input");
-                return Err(Unjudged { report: None, error });
+                return Err(Unjudged { report: None, why: format!("cannot be opened: {cause}"), error });
             }
         }
     };
     judged.map_err(|failure: LintError| {
-        let error = Error::usage(format_args!("{}: {failure}", name(file)));
+        let (error, why) = (Error::usage(format_args!("{}: {failure}", name(file))), failure.to_string());
         if failure.report.totals.packets == 0 {
-            return Unjudged { report: None, error: error.advice("pcap and pcapng are read; is this one?") };
+            let error = error.advice("pcap and pcapng are read; is this one?");
+            return Unjudged { report: None, why, error };
         }
         let error = error.advice("what was judged is of the packets in front of that");
-        Unjudged { report: Some(failure.report), error }
+        Unjudged { report: Some(failure.report), why, error }
     })
 }
 
@@ -100,16 +107,19 @@ fn name(file: &Path) -> String {
     if file.as_os_str() == "-" { "standard input".to_owned() } else { file.display().to_string() }
 }
 
-fn text(options: &Options, file: &Path, report: &Report) -> String {
-    let name = name(file);
-    if options.json {
-        let mut object = report.json();
-        if let Some(fields) = object.as_object_mut() {
-            fields.insert("file".to_owned(), name.into());
-        }
-        return format!("{object}\n");
+/// A file's line of JSON: what was judged of it, and why not all of it was, if so.
+fn object(file: &Path, report: Option<&Report>, why: Option<&str>) -> String {
+    let mut object = report.map_or_else(|| serde_json::json!({}), Report::json);
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert("file".to_owned(), name(file).into());
+        fields.insert("error".to_owned(), why.into());
     }
-    let head = if options.files.len() > 1 { format!("== {name}\n") } else { String::new() };
+    format!("{object}\n")
+}
+
+fn text(options: &Options, file: &Path, report: &Report) -> String {
+    let head =
+        if options.files.len() > 1 { format!("== {}\n", printable(&name(file))) } else { String::new() };
     if !options.explain {
         return format!("{head}{report}\n");
     }

@@ -54,12 +54,12 @@ enum Kind {
 impl Error {
     /// The peer, the device or a check failed: exit code 1.
     pub fn failed(what: impl Display) -> Self {
-        Self { kind: Kind::Failed, text: what.to_string() }
+        Self { kind: Kind::Failed, text: printable(&what.to_string()) }
     }
 
     /// Wrong usage or unreadable input: exit code 2.
     pub fn usage(what: impl Display) -> Self {
-        Self { kind: Kind::Usage, text: what.to_string() }
+        Self { kind: Kind::Usage, text: printable(&what.to_string()) }
     }
 
     /// Adds what to do about it, on a line of its own.
@@ -91,6 +91,21 @@ impl Error {
             Kind::Unheard => ExitCode::SUCCESS,
         }
     }
+}
+
+/// Text that may hold names of files and of links, without what would command a terminal.
+pub fn printable(text: &str) -> String {
+    let is_harmless = |c: char| !c.is_control() || c == '\n' || c == '\t';
+    if text.chars().all(is_harmless) {
+        return text.to_owned();
+    }
+    text.chars()
+        .flat_map(|c| {
+            let (kept, escaped) =
+                if is_harmless(c) { (Some(c), None) } else { (None, Some(c.escape_default())) };
+            kept.into_iter().chain(escaped.into_iter().flatten())
+        })
+        .collect()
 }
 
 /// Printing to standard output failed.

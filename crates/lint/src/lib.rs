@@ -2,7 +2,7 @@
 //!
 //! # What is judged, and what not yet
 //!
-//! * Every packet alone: checksums, lengths, pads, reserved bits, syndromes.
+//! * Every packet alone: checksums, lengths, pads, reserved bits, syndromes, addresses of atomics.
 //! * Reliable connections (RC, and XRC as one connection between initiator and target): opcode order, message lengths,
 //!   PSNs, repetitions and their causes, answers, MSNs, credits; whether the queue pairs keep to what was agreed on.
 //! * Connection management: the order of messages, IDs, repetitions with their number and waiting times, rejections, MRA, alternate

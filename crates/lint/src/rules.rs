@@ -52,6 +52,8 @@ pub enum RuleId {
     PartitionKey,
     Transport,
     Syndrome,
+    ResponseSyndrome,
+    AtomicAligned,
     SolicitedEvent,
     // `rules/order.rs`
     OpcodeOrder,

@@ -65,9 +65,25 @@ fn what_cannot_be_read_exits_with_two_and_keeps_no_other_from_being_judged() {
         .exits(2)
         .says("neither pcap nor pcapng");
     assert!(run.out.contains("rping.pcap") && run.out.contains("flow 2: RC"), "{}", run.out);
+    let json =
+        rdmalab(&["lint", "--json", "/nowhere/at.all", text(&none), text(&capture("rping.pcap"))]).exits(2);
+    let errors: Vec<bool> = json.lines().iter().map(|line| !line.contains("\"error\":null")).collect();
+    assert_eq!(errors, [true, true, false], "{}", json.out);
     let bytes = fs::read(capture("rping.pcap")).unwrap();
     let run = with_input(&["lint", "-"], &bytes[..3000]).exits(2).says("standard input: after packet");
     assert!(run.out.contains("flow 1: RC"), "{}", run.out);
+    let run = with_input(&["lint", "--json", "-"], &bytes[..3000]).exits(2);
+    assert!(run.out.contains("\"number\":1") && run.out.contains("\"error\":\"after packet"), "{}", run.out);
+}
+
+#[test]
+fn names_of_files_command_no_terminal() {
+    let path = scratch("named \u{1b}[31m red.pcap");
+    fs::copy(capture("rping.pcap"), &path).unwrap();
+    let run = rdmalab(&["lint", text(&path), text(&path), "no\u{1b}[31m"]).exits(2);
+    assert!(!run.out.contains('\u{1b}') && !run.err.contains('\u{1b}'), "{}{}", run.out, run.err);
+    assert!(run.out.contains(r"named \u{1b}[31m red.pcap"), "{}", run.out);
+    fs::remove_file(&path).unwrap();
 }
 
 /// The emulator judges itself.

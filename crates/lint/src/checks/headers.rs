@@ -43,10 +43,33 @@ pub(crate) fn of_roce(record: &Record<'_>, roce: &Roce<'_>, findings: &mut Findi
     {
         findings.add(RuleId::SolicitedEvent, None, &frame, || format!("a {} has it", row.name));
     }
-    if let Some(syndrome @ (Syndrome::Reserved(_) | Syndrome::Nak(NakCode::Unknown(_)))) =
-        roce.packet.headers.aeth.map(|aeth| aeth.syndrome)
+    aligned(roce, &frame, findings);
+    syndrome(roce, &frame, findings);
+}
+
+/// Where atomics go.
+fn aligned(roce: &Roce<'_>, frame: &[u64], findings: &mut Findings) {
+    let headers = &roce.packet.headers;
+    let is_atomic_write =
+        roce.packet.opcode.and_then(|opcode| opcode.row()).is_some_and(|row| row.name == "ATOMIC_WRITE");
+    let written = headers.reth.filter(|_| is_atomic_write).map(|reth| reth.virtual_address);
+    let address = headers.atomic_eth.map(|atomic| atomic.virtual_address).or(written);
+    if let Some(address) = address.filter(|address| address % 8 != 0) {
+        findings.add(RuleId::AtomicAligned, None, frame, || format!("it goes to {address:#x}"));
+    }
+}
+
+/// What an answer says in its acknowledgement header.
+fn syndrome(roce: &Roce<'_>, frame: &[u64], findings: &mut Findings) {
+    let Some(syndrome) = roce.packet.headers.aeth.map(|aeth| aeth.syndrome) else { return };
+    if let Some(row) = roce.packet.opcode.and_then(|opcode| opcode.row())
+        && row.name != "ACKNOWLEDGE"
+        && matches!(syndrome, Syndrome::RnrNak { .. } | Syndrome::Nak(_))
     {
-        findings.add(RuleId::Syndrome, None, &frame, || format!("syndrome {:#04x}", syndrome.to_byte()));
+        findings.add(RuleId::ResponseSyndrome, None, frame, || format!("a {} says {syndrome}", row.name));
+    }
+    if matches!(syndrome, Syndrome::Reserved(_) | Syndrome::Nak(NakCode::Unknown(_))) {
+        findings.add(RuleId::Syndrome, None, frame, || format!("syndrome {:#04x}", syndrome.to_byte()));
     }
 }
 

@@ -101,32 +101,34 @@ impl Report {
         let totals = &self.totals;
         write!(
             f,
-            "{} packets, {} of them RoCE or InfiniBand, {} flows",
-            totals.packets,
+            "{}, {} of them RoCE or InfiniBand, {}",
+            Counted(totals.packets, "packet", ""),
             totals.roce,
-            self.flows.len() + self.streams.len()
+            Counted((self.flows.len() + self.streams.len()) as u64, "flow", "")
         )?;
         let extras = [
-            (totals.cm_messages, "messages of connection management"),
-            (totals.fpdus, "FPDUs and start-up frames of iWARP"),
-            (totals.notifications, "congestion notifications"),
-            (totals.pauses, "PAUSE frames"),
-            (totals.priority_pauses, "PFC frames"),
-            (self.unjudged.packets(), "not judged"),
-            (totals.unpaired, "answers to requests that are not known"),
-            (totals.flows_forgotten, "flows forgotten, as too many were open"),
-            (totals.streams_forgotten, "TCP connections forgotten, as too many were open"),
-            (totals.connections_forgotten, "agreements of connections forgotten, as there were too many"),
+            (totals.cm_messages, "message", " of connection management"),
+            (totals.fpdus, "MPA frame", ""),
+            (totals.notifications, "congestion notification", ""),
+            (totals.pauses, "PAUSE frame", ""),
+            (totals.priority_pauses, "PFC frame", ""),
+            (totals.unpaired, "answer", " to requests that are not known"),
+            (totals.flows_forgotten, "flow", " forgotten, as too many were open"),
+            (totals.streams_forgotten, "TCP connection", " forgotten, as too many were open"),
+            (totals.connections_forgotten, "agreement", " of connections forgotten, as there were too many"),
         ];
-        for (count, what) in extras.into_iter().filter(|(count, _)| *count > 0) {
-            write!(f, ", {count} {what}")?;
+        for (count, what, which) in extras.into_iter().filter(|(count, ..)| *count > 0) {
+            write!(f, ", {}", Counted(count, what, which))?;
+        }
+        if self.unjudged.packets() > 0 {
+            write!(f, ", {} not judged", self.unjudged.packets())?;
         }
         write!(
             f,
-            "; {} violations, {} suspicious, {} notes",
-            self.count(Severity::Violation),
+            "; {}, {} suspicious, {}",
+            Counted(self.count(Severity::Violation), "violation", ""),
             self.count(Severity::Suspicious),
-            self.count(Severity::Note)
+            Counted(self.count(Severity::Note), "note", "")
         )
     }
 }
@@ -151,8 +153,8 @@ impl fmt::Display for FlowReport {
         for cause in Cause::ALL {
             let count = |counts: &[u64; 5]| counts.get(cause as usize).copied().unwrap_or_default();
             if count(&stats.returns) > 0 || count(&stats.repeated) > 0 {
-                let (packets, times) = (count(&stats.repeated), count(&stats.returns));
-                write!(f, "\n  sent again   {packets:>8}  packets, {times} times, cause {}", cause.name())?;
+                let (packets, times) = (count(&stats.repeated), Counted(count(&stats.returns), "time", ""));
+                write!(f, "\n  sent again   {packets:>8}  packets, {times}, cause {}", cause.name())?;
             }
         }
         let counts = [
@@ -194,12 +196,22 @@ impl fmt::Display for TimesSummary {
         let micros = |time: u64| time as f64 / 1e3;
         write!(
             f,
-            "median {:.1} µs, 99 % {:.1} µs, maximum {:.1} µs ({} times)",
+            "median {:.1} µs, 99 % {:.1} µs, maximum {:.1} µs ({})",
             micros(self.median),
             micros(self.p99),
             micros(self.maximum),
-            self.count
+            Counted(self.count, "time", "")
         )
+    }
+}
+
+/// So many things, and what is said of them: "1 flow forgotten", "2 flows forgotten".
+pub(super) struct Counted(pub u64, pub &'static str, pub &'static str);
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Counted(count, what, which) = self;
+        write!(f, "{count} {what}{}{which}", if *count == 1 { "" } else { "s" })
     }
 }
 

@@ -31,6 +31,16 @@ Syndrome "reserved-syndrome" Violation
     "the acknowledgement",
     "The syndrome says: acknowledged, not ready, or refused and why. A reserved value says nothing; requesters differ in what they \
      make of it, and some break the connection.";
+ResponseSyndrome "response-syndrome" Violation
+    "READ responses and answers to atomics acknowledge; only an ACKNOWLEDGE refuses.",
+    "InfiniBand: acknowledge extended header; RDMA READ response and ATOMIC acknowledge packets",
+    "the answer",
+    "A responder that cannot answer says so in a packet of its own, an ACKNOWLEDGE with a NAK or an RNR NAK, and sends no data. An      answer that brings what was asked for and refuses it at once can be taken for either.";
+AtomicAligned "atomic-aligned" Violation
+    "The address of an atomic, or of an ATOMIC WRITE, is a multiple of eight.",
+    "InfiniBand: atomic extended header, virtual address; responder, request validation",
+    "the request",
+    "Atomics work on eight bytes that lie so that a machine can change them in one step. A responder refuses another address with      NAK invalid request, and the connection is over.";
 SolicitedEvent "solicited-event" Violation
     "Only the last packet of a SEND, or of a WRITE with immediate data, asks for a solicited event.",
     "InfiniBand: base transport header, solicited event",

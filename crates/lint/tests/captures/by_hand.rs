@@ -9,6 +9,7 @@ use super::{captures, judged};
 /// `read_changed` and `atomic_or_read`) is not judged, as another conversation with the same numbers would look like that.
 const BY_HAND: &[(&str, RuleId, u64)] = &[
     ("atomic_or_read", RuleId::ResponseKind, 1),
+    ("atomic_write", RuleId::AtomicAligned, 1),
     ("atomic_write_again", RuleId::RepeatHeader, 3),
     ("credits", RuleId::Credits, 2),
     ("flush", RuleId::RepeatHeader, 1),

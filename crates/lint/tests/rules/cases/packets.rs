@@ -130,6 +130,25 @@ pub fn cases() -> Vec<Case> {
             }),
         ),
         case(
+            ResponseSyndrome,
+            &[],
+            ORDINARY,
+            "a READ's answer that is an RNR NAK",
+            CALL + 11,
+            Alter(|said| {
+                let msn = said.packet.headers.aeth.unwrap().msn.value();
+                aeth(said, wire::Syndrome::RnrNak { timer: 3 }, msn);
+            }),
+        ),
+        case(
+            AtomicAligned,
+            &[],
+            ORDINARY,
+            "an atomic at an odd address",
+            CALL + 12,
+            Alter(|said| said.packet.headers.atomic_eth.as_mut().unwrap().virtual_address += 1),
+        ),
+        case(
             OpcodeOrder,
             &[],
             ORDINARY,

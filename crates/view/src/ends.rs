@@ -1,10 +1,20 @@
-//! The ends of the ladder: who sends and who receives, by the addresses that lines have.
+//! The ends of the ladder: who sends and who receives, by the addresses that lines have; two ends with one address, by what
+//! else tells them apart.
 
-use std::collections::{HashMap, HashSet};
+mod groups;
+mod one_address;
 
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use rdmalab_lint::Role;
 use rdmalab_trace::{Dissection, Line};
 
+use crate::flows::Flow;
+use crate::kind::Kind;
+use crate::model::Packet;
 use crate::texts::Distinct;
+
+use one_address::OneAddress;
 
 /// Who sends to whom, and who has which Ethernet address.
 #[derive(Debug, Default)]
@@ -19,6 +29,11 @@ pub(crate) struct Ends {
     station_of: HashMap<u32, String>,
     /// Addresses that send or receive RDMA.
     talkers: HashSet<u32>,
+    one_address: OneAddress,
+    /// Addresses that two ends have: that of the end on the right, which is told apart by a number of its own.
+    right_of: BTreeMap<u32, u32>,
+    /// What stands behind an address where two ends have it.
+    names: HashMap<u32, String>,
 }
 
 /// Ethernet addresses that are looked behind at most, and addresses behind one: those of the hosts of a link, not of a flood.
@@ -48,6 +63,60 @@ impl Ends {
         self.pairs.number(&pair)
     }
 
+    /// A packet whose addresses may be the same; `flow` and `role` are those that it is placed with.
+    pub(crate) fn packet(
+        &mut self,
+        place: u32,
+        pair: u32,
+        dissection: &Dissection<'_>,
+        kind: Kind,
+        (flow, role): (Option<u32>, Option<Role>),
+    ) {
+        if let Some((address, destination)) = self.pairs.all.get(pair as usize).copied()
+            && address == destination
+        {
+            // An answer that answers nothing known stands in the flow that it goes with.
+            let flow = flow.filter(|_| role != Some(Role::Unpaired));
+            self.one_address.packet(place, address, dissection, kind, flow);
+        }
+    }
+
+    /// Tells the ends apart that have one address: from now on they have two, which read alike.
+    pub(crate) fn part(&mut self, packets: &mut [Packet], flows: &mut [Flow]) {
+        let told = std::mem::take(&mut self.one_address).told();
+        for (left, [left_name, right_name]) in told.names {
+            let right = self.addresses.all.len() as u32;
+            let text = self.addresses.all.get(left as usize).cloned().unwrap_or_default();
+            self.addresses.all.push(text);
+            self.right_of.insert(left, right);
+            if self.talkers.contains(&left) {
+                self.talkers.insert(right);
+            }
+            self.names.extend([(left, left_name), (right, right_name)]);
+        }
+        let mut directions = told.directions.into_iter().peekable();
+        let mut is_parted = HashSet::new();
+        for (place, packet) in (0..).zip(packets) {
+            let goes_right = directions.next_if(|(told, _)| *told == place).is_none_or(|(_, right)| right);
+            let pair = self.pairs.all.get(packet.pair as usize).copied();
+            let Some((left, right)) = pair
+                .filter(|(source, destination)| source == destination)
+                .and_then(|(address, _)| Some((address, *self.right_of.get(&address)?)))
+            else {
+                continue;
+            };
+            let pair = if goes_right { (left, right) } else { (right, left) };
+            packet.pair = self.pairs.number(&pair);
+            if let Some(number) = packet.flow.filter(|_| packet.kind != Kind::Congestion)
+                && let Some(flow) = flows.get_mut(number as usize)
+                && is_parted.insert(number)
+            {
+                let is_answer = packet.role == Some(Role::Response);
+                flow.addresses = if is_answer { (pair.1, pair.0) } else { pair };
+            }
+        }
+    }
+
     /// The line of the ladder for each address, and the names of the lines. Who does not talk RDMA stands with the only one
     /// behind the same Ethernet address who does: ARP and neighbour discovery with the host that they are for. `None` is
     /// everybody: groups and broadcasts.
@@ -64,12 +133,14 @@ impl Ends {
                 of_address.push(None);
                 continue;
             }
-            let next = names.len() as u32;
-            let place = *places.entry(host).or_insert_with(|| {
-                names.push(name.clone());
-                next
-            });
-            of_address.push(Some(place));
+            if !places.contains_key(&host) {
+                // Two ends with one address stand beside each other.
+                for end in [Some(host), self.right_of.get(&host).copied()].into_iter().flatten() {
+                    places.insert(end, names.len() as u32);
+                    names.push(format!("{name}{}", self.names.get(&end).map_or("", String::as_str)));
+                }
+            }
+            of_address.push(places.get(&host).copied());
         }
         (of_address, names)
     }

@@ -74,6 +74,19 @@ impl Kind {
         }
     }
 
+    /// Whether it goes to who asked, of RoCE.
+    pub const fn is_answer(self) -> bool {
+        matches!(
+            self,
+            Kind::Acknowledge
+                | Kind::Nak
+                | Kind::NotReady
+                | Kind::ReadResponse
+                | Kind::AtomicResponse
+                | Kind::Congestion
+        )
+    }
+
     pub fn of(dissection: &Dissection<'_>) -> Kind {
         match dissection.roce() {
             Some(roce) => Kind::of_roce(roce),

@@ -1,5 +1,6 @@
 //! A capture as drawing sees it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rdmalab_lint::{Finding, Report, Role};
@@ -117,6 +118,13 @@ impl Capture {
         pair.map_or((None, None), |(source, destination)| (place(source), place(destination)))
     }
 
+    /// The name of the end that has an address.
+    pub(crate) fn name(&self, address: u32) -> &str {
+        let place = self.places.get(address as usize).copied().flatten();
+        let name = place.and_then(|place| self.names.get(place as usize));
+        name.or_else(|| self.ends.addresses.all.get(address as usize)).map_or("", String::as_str)
+    }
+
     /// What a packet is, short: its line without the carrier and the verdict on a right checksum.
     pub(crate) fn label(&self, place: usize) -> String {
         label(self.lines.line(place))
@@ -131,8 +139,7 @@ pub(crate) fn label(what: &str) -> String {
     if let Some((_, units)) = what.split_once(" | ") {
         return units.replace(" crc ok", "").replace(" crc absent", "").replace("RDMAP ", "");
     }
-    let what = what.strip_prefix("RoCE ").unwrap_or(what);
-    let mut label = what.replace(" icrc ok", "").replace(" vcrc absent", "");
+    let mut label = behind_tags(what).replace(" icrc ok", "").replace(" vcrc absent", "");
     if let Some(at) = label.find(" qp=0x") {
         let end = label[at + 1..].find(' ').map_or(label.len(), |length| at + 1 + length);
         // Of a management datagram only what it says.
@@ -142,6 +149,20 @@ pub(crate) fn label(what: &str) -> String {
         label.replace_range(at..end, "");
     }
     refusal_first(&label).unwrap_or(label)
+}
+
+/// Tags stand in front of the carrier, which all packets have; here behind what the packet is.
+fn behind_tags(what: &str) -> Cow<'_, str> {
+    let is_tag = |word: &str| ["vlan=", "dscp=", "ecn="].iter().any(|name| word.starts_with(name));
+    let mut rest = what;
+    while let Some((_, behind)) = rest.split_once(' ').filter(|(word, _)| is_tag(word)) {
+        rest = behind;
+    }
+    match rest.strip_prefix("RoCE ") {
+        Some(packet) if rest.len() == what.len() => packet.into(),
+        Some(packet) => format!("{packet} {}", what[..what.len() - rest.len()].trim_end()).into(),
+        None => what.into(),
+    }
 }
 
 /// Of a NAK, first what it refuses.
@@ -190,6 +211,11 @@ mod tests {
             label(" RoCE ACKNOWLEDGE psn=7 qp=0x000011 rnr=12 msn=1 icrc ok"),
             "RNR_NAK rnr=12 psn=7 msn=1"
         );
+        assert_eq!(
+            label(" vlan=5/3 ecn=ce RoCE SEND_ONLY psn=5 qp=0x000011 icrc ok"),
+            "SEND_ONLY psn=5 vlan=5/3 ecn=ce"
+        );
+        assert_eq!(label(" ecn=ect0 TCP 1 > 2 SYN seq=1"), "ecn=ect0 TCP 1 > 2 SYN seq=1");
         assert_eq!(label(" qp=0x"), "qp=0x");
     }
 }

@@ -4,7 +4,6 @@ mod evidence;
 mod limits;
 mod told;
 
-use std::collections::HashSet;
 use std::io::Read;
 
 use rdmalab_lint::{Finding, Linter, Placed, ResentCause, Role, SegmentRole};
@@ -24,7 +23,7 @@ use crate::operations::{Band, Open, OpenStreams, Part, StreamPart, place_beside}
 use crate::segments::Segments;
 use crate::texts::{Distinct, Lines};
 
-use evidence::{whole_streams, would_tell};
+use evidence::{unpaired, whole_streams, would_tell};
 use limits::Limits;
 use told::{Told, role_of};
 
@@ -83,8 +82,6 @@ struct Pass {
     layouts: Layouts,
     explained: Distinct<Vec<&'static str>>,
     frames: Frames,
-    /// Pairs of addresses between which answers came that answer nothing known.
-    unpaired: HashSet<u32>,
     open: Open,
     open_streams: OpenStreams,
     bands: Vec<Band>,
@@ -167,14 +164,12 @@ impl Pass {
         } else if let Some(placed) = placed {
             let number = self.flows.placed(placed.flow, placed.role, addresses, fields.queue_pair);
             flow = Some(number);
-            if matches!(placed.role, Role::Unpaired) {
-                self.unpaired.insert(pair);
-            }
             if !matches!(placed.role, Role::Alone | Role::Unpaired) {
                 let part = dissection.roce().and_then(|roce| Part::of(roce, placed.role));
                 self.open.add(number, placed.psn.value(), place, kind, part);
             }
         }
+        self.ends.packet(place, pair, dissection, kind, (flow, role));
         let told = rdmalab_explain::packet(dissection, placed.map(|placed| placed.role));
         let mut explained: Vec<&'static str> = told.iter().map(|explanation| explanation.name).collect();
         if marks.has(Marks::LOST) {
@@ -247,15 +242,15 @@ impl Pass {
         let report = linter.finish(&mut self.told);
         self.take_told(&[]);
         self.frames.close();
-        let flows = self.flows.finish(&report);
+        let mut flows = self.flows.finish(&report);
+        self.ends.part(&mut self.packets, &mut flows);
+        let unpaired = unpaired(&self.packets);
         self.open.finish(
             &mut self.packets,
             &mut self.bands,
             |flow| report.flows.get(flows.get(flow as usize)?.row?)?.path_mtu,
             |flow| {
-                flows
-                    .get(flow as usize)
-                    .is_some_and(|flow| would_tell(flow, &report, &self.ends, &self.unpaired))
+                flows.get(flow as usize).is_some_and(|flow| would_tell(flow, &report, &self.ends, &unpaired))
             },
         );
         let whole = whole_streams(&flows, &report);

@@ -3,6 +3,7 @@
 mod support;
 
 use rdmalab_view::PictureError;
+use support::one_host::on_one_host;
 use support::{HOSTILE, capture, captures, drawn, hostile, page, some_of};
 
 /// The ladder without colours.
@@ -58,6 +59,55 @@ fn operations_of_whole_captures_complete() {
     for path in captures().iter().filter(|path| path.parent().unwrap().ends_with("pcaps")) {
         let text = ladder(&std::fs::read(path).unwrap());
         assert!(!text.contains('┊'), "{}: {text}", path.display());
+    }
+}
+
+/// Each packet of the conversations of two hosts, moved to one host, goes the way that it went between the two.
+#[test]
+fn ends_with_one_address_are_told_apart_by_their_conversation() {
+    let of_two_hosts = captures()
+        .into_iter()
+        .filter(|path| path.parent().unwrap().ends_with("pcaps") && !path.ends_with("hardware.pcap"));
+    for path in of_two_hosts {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let (bytes, ways) = on_one_host(name);
+        let text = ladder(&bytes);
+        // Of RDMA and of TCP beside it, who stands on the left is known each by itself.
+        let mut forth_is_right = [None; 2];
+        let mut judged = 0;
+        for line in text.lines() {
+            let Some(frame) = line.split_whitespace().next().and_then(|frame| frame.parse::<usize>().ok())
+            else {
+                continue;
+            };
+            let Some(goes_forth) = ways[frame - 1].filter(|_| !line.contains("ICMP")) else { continue };
+            let goes_right = !line.contains('◄') && !line.contains("lost ✗");
+            let known =
+                forth_is_right[usize::from(line.contains("TCP"))].get_or_insert(goes_forth == goes_right);
+            assert_eq!(goes_forth == goes_right, *known, "{name}: {line}");
+            judged += 1;
+        }
+        assert!(judged >= 6, "{name}: {text}");
+        let both = std::fs::read(&path).unwrap();
+        for what in ["lost", "again", "never completed"] {
+            assert_eq!(text.matches(what).count(), ladder(&both).matches(what).count(), "{name}: {what}");
+        }
+    }
+}
+
+#[test]
+fn ends_with_one_address_are_named_by_what_tells_them_apart() {
+    let head = |bytes: &[u8]| {
+        ladder(bytes).lines().next().unwrap().split_whitespace().skip(2).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(head(&some_of("hardware.pcap", |frame| frame == 2)), "192.168.0.7 192.168.0.7 qp 0xd3");
+    assert_eq!(head(&on_one_host("rping.pcap").0), "10.9.0.1 qp 0x400012 10.9.0.1 qp 0x12");
+    assert_eq!(head(&on_one_host("siw_rping.pcap").0), "10.9.0.1 port 59750 10.9.0.1 port 7174");
+    let mut out = Vec::new();
+    drawn(&on_one_host("rping.pcap").0).unwrap().picture(&mut out, None).unwrap();
+    let picture = String::from_utf8(out).unwrap();
+    for name in [">10.9.0.1 qp 0x400012<", ">10.9.0.1 qp 0x12<"] {
+        assert!(picture.contains(name), "{picture}");
     }
 }
 

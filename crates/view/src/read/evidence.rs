@@ -2,11 +2,17 @@
 
 use std::collections::HashSet;
 
-use rdmalab_lint::Report;
+use rdmalab_lint::{Report, Role};
 use rdmalab_wire::TransportKind;
 
 use crate::ends::Ends;
 use crate::flows::Flow;
+use crate::model::Packet;
+
+/// Pairs of addresses between which answers came that answer nothing known.
+pub(super) fn unpaired(packets: &[Packet]) -> HashSet<u32> {
+    packets.iter().filter(|packet| packet.role == Some(Role::Unpaired)).map(|packet| packet.pair).collect()
+}
 
 /// Whether the capture would have what completes the operations of a flow of RoCE: it has packets that go the other way, and none of
 /// them answers nobody knows what.

@@ -45,11 +45,9 @@ impl<W: Write> Picture<'_, W> {
              <style>{STYLE}</style>\n<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n"
         )?;
         let (left, right) = lines();
-        let [a, b] = self
-            .ends
-            .map(|end| self.capture.ends.addresses.all.get(end as usize).cloned().unwrap_or_default());
+        let [a, b] = self.ends.map(|end| self.capture.name(end));
         for (x, name) in [(left, a), (right, b)] {
-            let name = escaped(&elided(&name, 34));
+            let name = escaped(&elided(name, 34));
             writeln!(
                 self.out,
                 "<text class=\"s h\" x=\"{x}\" y=\"34\" text-anchor=\"middle\">{name}</text>"

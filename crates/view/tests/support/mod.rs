@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "not every test needs all of it")]
 
+pub mod one_host;
+
 use std::path::{Path, PathBuf};
 
 use rdmalab_trace::{Entry, LinkType, Reader, Writer};

@@ -24,9 +24,8 @@ pub(crate) struct Band {
     pub kind: OperationKind,
     /// Of one that nothing completed, as far as the capture has them.
     pub bytes: u64,
-    /// PSNs; of iWARP, the message's number in its queue.
-    pub psns: (u32, u32),
-    pub is_stream: bool,
+    /// Its first and last PSN; iWARP has none.
+    pub psns: Option<(u32, u32)>,
     /// The packets that it begins with and ends with, by place.
     pub packets: (u32, u32),
     /// Packets of it that were sent again.
@@ -37,15 +36,19 @@ pub(crate) struct Band {
 }
 
 impl Band {
-    /// What it is; of iWARP it has no PSNs.
+    /// One without PSNs and repetitions, which has no place beside others yet.
+    fn new(flow: u32, kind: OperationKind, bytes: u64, packets: (u32, u32), ending: Ending) -> Band {
+        Band { flow, kind, bytes, psns: None, packets, repeated: 0, ending, beside: 0 }
+    }
+
+    /// What it is.
     pub(crate) fn words(&self) -> String {
-        let (first, last) = self.psns;
         let bytes = if self.bytes == 1 { "byte" } else { "bytes" };
         let ending = self.ending.words().map_or_else(String::new, |words| format!(": {words}"));
-        let numbers = match (self.is_stream, first == last) {
-            (true, _) => String::new(),
-            (false, true) => format!(", PSN {first}"),
-            (false, false) => format!(", PSN {first} to {last}"),
+        let numbers = match self.psns {
+            None => String::new(),
+            Some((first, last)) if first == last => format!(", PSN {first}"),
+            Some((first, last)) => format!(", PSN {first} to {last}"),
         };
         format!("{} of {} {bytes}{numbers}{ending}", self.kind.name(), self.bytes)
     }

@@ -177,12 +177,13 @@ impl Capture {
             }
         }
         for band in &self.bands {
+            let (first_psn, last_psn) = band.psns.unwrap_or_default();
             let numbers: [u64; OF_BANDS] = [
                 band.flow.into(),
                 band.kind as u64,
                 band.bytes,
-                band.psns.0.into(),
-                band.psns.1.into(),
+                first_psn.into(),
+                last_psn.into(),
                 band.packets.0.into(),
                 band.packets.1.into(),
                 band.repeated,

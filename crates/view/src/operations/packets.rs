@@ -109,16 +109,11 @@ impl Open {
                 }
             }
         }
+        let (kind, bytes) = (operation.kind, operation.bytes);
         bands.push(Band {
-            flow,
-            kind: operation.kind,
-            bytes: operation.bytes,
-            psns: (first, last),
-            is_stream: false,
-            packets: (begun, completed),
+            psns: Some((first, last)),
             repeated: operation.repeated,
-            ending: Ending::Complete,
-            beside: 0,
+            ..Band::new(flow, kind, bytes, (begun, completed), Ending::Complete)
         });
     }
 }

@@ -131,18 +131,8 @@ impl OpenStreams {
         } else {
             take(requests, begun..=completed);
         }
-        let msn = operation.msn.unwrap_or_default();
-        bands.push(Band {
-            flow,
-            kind: operation.kind,
-            bytes: operation.bytes,
-            psns: (msn, msn),
-            is_stream: true,
-            packets: (begun, completed),
-            repeated: 0,
-            ending: Ending::Complete,
-            beside: 0,
-        });
+        let (kind, bytes) = (operation.kind, operation.bytes);
+        bands.push(Band::new(flow, kind, bytes, (begun, completed), Ending::Complete));
     }
 
     /// Makes bands of what is left; `tells` says of a flow that the capture has all of it and of its answers.
@@ -157,17 +147,7 @@ impl OpenStreams {
                         packet.band = packet.band.or(Some(number));
                     }
                 }
-                bands.push(Band {
-                    flow,
-                    kind: begun.kind,
-                    bytes: begun.bytes,
-                    psns: (begun.msn, begun.msn),
-                    is_stream: true,
-                    packets: (*first, *last),
-                    repeated: 0,
-                    ending,
-                    beside: 0,
-                });
+                bands.push(Band::new(flow, begun.kind, begun.bytes, (*first, *last), ending));
             }
         }
     }

@@ -127,16 +127,11 @@ impl Unfinished {
         let (first, last) = self.packets.first().zip(self.packets.last())?;
         let last_psn = (i64::from(self.first_psn) + self.span - 1).rem_euclid(PSNS.into()) as u32;
         let is_acknowledged = answered.is_some_and(|(psn, at)| at > first && distance(*psn, last_psn) >= 0);
+        let ending = if tells && !is_acknowledged { Ending::Never } else { Ending::Unknown };
         Some(Band {
-            flow,
-            kind: self.kind,
-            bytes: self.bytes,
-            psns: (self.first_psn, last_psn),
-            is_stream: false,
-            packets: (*first, *last),
+            psns: Some((self.first_psn, last_psn)),
             repeated: self.repeated,
-            ending: if tells && !is_acknowledged { Ending::Never } else { Ending::Unknown },
-            beside: 0,
+            ..Band::new(flow, self.kind, self.bytes, (*first, *last), ending)
         })
     }
 }

@@ -39,6 +39,7 @@ class Capture {
     this.#ends();
     this.#sequences();
     this.#findings();
+    this.#connections();
     this.#pieces();
   }
 
@@ -86,6 +87,8 @@ class Capture {
   #sequences() {
     const { count, flow, sequence, about } = this;
     this.offset = new Float64Array(count).fill(NaN);
+    /** By flow as the column has it: whether its sequence numbers count bytes. */
+    this.isBytes = Uint8Array.from([{ tcp: false }, ...about.flows], (flow) => (flow.tcp ? 1 : 0));
     const last = new Map();
     for (let i = 0; i < count; i++) {
       if (flow[i] === 0 || sequence[i] === 0) continue;
@@ -197,7 +200,9 @@ class Capture {
     if (comment >= 0) what = what.slice(0, comment);
     const units = what.indexOf(" | ");
     if (units >= 0) return what.slice(units + 3).replaceAll(" crc ok", "").replaceAll(" crc absent", "").replaceAll("RDMAP ", "");
-    if (what.startsWith("RoCE ")) what = what.slice(5);
+    // Tags stand in front of the carrier, which all packets have; here behind what the packet is.
+    const [, tags, rest] = /^((?:vlan=\S+ |dscp=\S+ |ecn=\S+ )*)RoCE (.*)$/.exec(what) ?? [null, "", what];
+    what = tags === "" ? rest : `${rest} ${tags.trimEnd()}`;
     what = what.replace(" icrc ok", "").replace(" vcrc absent", "");
     const [before, behind] = what.split(/ qp=0x[^ ]*/, 2);
     // Of a management datagram only what it says.
@@ -276,14 +281,32 @@ class Capture {
     return this.flow[i] === 0 ? -1 : this.about.flows[this.flow[i] - 1].connection;
   }
 
+  /** The flows of each connection, by the place of its first. */
+  #connections() {
+    this.flowsOf = new Map();
+    for (const flow of this.about.flows) {
+      const flows = this.flowsOf.get(flow.connection);
+      if (flows) flows.push(flow);
+      else this.flowsOf.set(flow.connection, [flow]);
+    }
+    for (const flows of this.flowsOf.values()) flows.sort((a, b) => (a.number ?? Infinity) - (b.number ?? Infinity));
+  }
+
+  /** A connection with the numbers that its flows have in `rdmalab lint`; none of TCP without iWARP. */
   connectionName(number) {
+    const numbers = this.flowsOf.get(number).filter((flow) => flow.number !== null).map((flow) => flow.number);
+    return numbers.length === 0 ? this.#ends_text(number) : `${numbers.join(", ")}: ${this.#ends_text(number)}`;
+  }
+
+  #ends_text(number) {
     const flow = this.about.flows[number];
-    const peer = this.about.flows.find((other, place) => place !== number && other.connection === number);
+    const peer = this.flowsOf.get(number).find((other) => other !== flow);
     const name = (address) => this.about.addresses[address];
     const [a, b] = flow.ends;
     if (flow.tcp) return `TCP ${name(a)}:${flow.from} \u21c4 ${name(b)}:${flow.to}`;
     const pair = (value) => (value === null || value === undefined ? "?" : `0x${value.toString(16)}`);
     const transport = flow.transport ?? "";
+    if (!peer && flow.from !== null) return `${transport} ${name(a)} qp ${pair(flow.from)} \u2192 ${name(b)} qp ${pair(flow.to)}`.trim();
     if (!peer) return `${transport} ${name(a)} \u2192 ${name(b)} qp ${pair(flow.to)}`.trim();
     return `${transport} ${name(a)} qp ${pair(peer.to)} \u21c4 ${name(b)} qp ${pair(flow.to)}`.trim();
   }

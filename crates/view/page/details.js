@@ -5,6 +5,11 @@ class Details {
     Object.assign(this, { capture, choice });
     this.panel = document.getElementById("panel-packet");
     this.turn = 0;
+    /** Bytes on a line of the packet shown; 0 without one. */
+    this.perRow = 0;
+    new ResizeObserver(() => {
+      if (this.perRow > 0 && this.panel.clientWidth > 0 && bytesPerRow(this.panel.clientWidth) !== this.perRow) this.show();
+    }).observe(this.panel);
     choice.addEventListener("selected", () => this.show());
     this.show();
   }
@@ -14,13 +19,15 @@ class Details {
     this.turn += 1;
     const turn = this.turn;
     if (i < 0) {
+      this.perRow = 0;
       this.panel.replaceChildren(make("div", { class: "about-packet" }, this.#whole()));
       return;
     }
     const bytes = await this.capture.bytes(i);
     // Another may have been chosen since.
     if (turn !== this.turn) return;
-    const { table, hex } = new FieldsAndBytes(this.panel, fieldsOf(this.capture, i, bytes), bytes);
+    const { table, hex, perRow } = new FieldsAndBytes(this.panel, fieldsOf(this.capture, i, bytes), bytes);
+    this.perRow = perRow;
     const parts = [
       make("h2", {}, `Frame ${this.capture.frame[i].toLocaleString("en")}`),
       make("p", { class: "words", id: "line" }, this.capture.line(i)),

@@ -156,6 +156,12 @@ class Ladder {
       this.centre(row);
       return;
     }
+    const y = event.clientY - box.top + this.top;
+    const band = this.bands.at(x, y);
+    if (band >= 0) {
+      this.choice.select(this.bands.packet(band, this.scale.nearest(y)));
+      return;
+    }
     const row = this.#rowAt(event);
     if (row >= 0) this.choice.select(this.choice.shown[row], { reveal: false });
   }
@@ -199,11 +205,12 @@ class Ladder {
     this.#lifelines();
     this.bands.paint(first, last);
     const isDense = last - first > this.view * 0.7;
-    if (isDense) this.dense.paint(first, last);
+    const pixels = isDense ? scale.pixels(first, last, this.top) : null;
+    if (isDense) this.dense.paint(first, last, pixels);
     else this.rows.paint(first, last);
     if (isDense || (!scale.isTime && scale.rowHeight < 15)) this.times.ticks(first, last);
     else if (scale.isTime) this.times.spaced(first, last);
-    if (this.columns.plot) this.plot.paint(this, context, first, last, isDense);
+    if (this.columns.plot) this.plot.paint(this, context, first, last, pixels);
     this.troubles.paint();
   }
 

@@ -218,6 +218,20 @@ class Scale {
     return row;
   }
 
+  /** For each of some rows the line of pixels that its middle is on, in a view from `top` on. Good until it is called again. */
+  pixels(first, last, top) {
+    if (this.lines === undefined || this.lines.length < last - first) this.lines = new Int32Array(last - first);
+    const { lines, times, rate, rowHeight } = this;
+    if (this.isTime) {
+      const from = Scale.EDGE - top - times[0] * rate;
+      for (let row = first; row < last; row++) lines[row - first] = Math.floor(from + times[row] * rate);
+    } else {
+      const from = Scale.EDGE - top + rowHeight / 2;
+      for (let row = first; row < last; row++) lines[row - first] = Math.floor(from + row * rowHeight);
+    }
+    return lines;
+  }
+
   zoom(factor, view) {
     if (this.isTime) {
       const least = Math.max(view - 2 * Scale.EDGE, 50) / this.span;

@@ -8,18 +8,20 @@ class Plot {
 
   /** Least and highest of the rows in view, a little rounded, so that it does not jump with each row. */
   #range(first, last) {
-    const { capture, choice } = this;
+    const { offset, flow, isBytes } = this.capture;
+    const { shown } = this.choice;
     let low = Infinity;
     let high = -Infinity;
     let [hasPsns, hasBytes] = [false, false];
     for (let row = first; row < last; row++) {
-      const i = choice.shown[row];
-      const offset = capture.offset[i];
-      if (Number.isNaN(offset)) continue;
-      if (capture.about.flows[capture.flow[i] - 1].tcp) hasBytes = true;
+      const i = shown[row];
+      const at = offset[i];
+      // Without a number there is nothing to compare.
+      if (at !== at) continue;
+      if (isBytes[flow[i]] === 1) hasBytes = true;
       else hasPsns = true;
-      if (offset < low) low = offset;
-      if (offset > high) high = offset;
+      if (at < low) low = at;
+      if (at > high) high = at;
     }
     if (low > high) return null;
     const size = Math.max(high - low, 8);
@@ -30,7 +32,8 @@ class Plot {
     return { low, high: Math.max(high, low + 4 * step), step, unit };
   }
 
-  paint(ladder, context, first, last, isDense) {
+  /** `pixels` are the lines of pixels of the rows if several share one, else null. */
+  paint(ladder, context, first, last, pixels) {
     const { capture, choice } = this;
     const { scale, columns, view } = ladder;
     const { x, width } = columns.plot;
@@ -57,8 +60,8 @@ class Plot {
     }
     context.stroke();
     context.setLineDash([]);
-    if (isDense) {
-      this.#dense(ladder, context, first, last, at);
+    if (pixels !== null) {
+      this.#dense(ladder, context, first, last, pixels, width / (high - low), low);
       return;
     }
     this.#threads(ladder, context, first, last, at);
@@ -129,32 +132,53 @@ class Plot {
     }
   }
 
-  /** Each pixel once, trouble on top. */
-  #dense(ladder, context, first, last, at) {
-    const { capture, choice } = this;
-    const { scale, columns, view } = ladder;
-    const { x, width } = columns.plot;
-    const wide = Math.ceil(width) + 1;
-    const tall = Math.ceil(view);
+  /** Each pixel once, trouble on top: as an image, since there may be a hundred thousand of them. */
+  #dense(ladder, context, first, last, pixels, perNumber, low) {
+    const { offset, kind, role, marks } = this.capture;
+    const { shown } = this.choice;
+    const { columns, view } = ladder;
+    const wide = Math.ceil(columns.plot.width) + 3;
+    const tall = Math.ceil(view) + 2;
     const layer = new Uint8Array(wide * tall);
     for (let row = first; row < last; row++) {
-      const i = choice.shown[row];
-      const offset = capture.offset[i];
-      if (Number.isNaN(offset)) continue;
-      const px = Math.floor(at(offset) - x);
-      const py = Math.floor(scale.y(row) - ladder.top);
-      if (px < 0 || px >= wide || py < 0 || py >= tall) continue;
-      const role = capture.role[i];
-      const weight = capture.isLost(i) ? 5 : capture.isNegative(i) ? 4 : capture.isAgain(i) ? 3 : role === ROLE.REQUEST ? 2 : 1;
-      if (weight > layer[py * wide + px]) layer[py * wide + px] = weight;
+      const i = shown[row];
+      const py = pixels[row - first];
+      const px = Math.floor((offset[i] - low) * perNumber);
+      // Without a number px is none, and nothing compares with it.
+      if (!(px >= 0 && px < wide - 2) || py < 0 || py >= tall - 2) continue;
+      const weight = (marks[i] & MARK.LOST) !== 0 ? 5
+        : kind[i] === KIND.NAK || kind[i] === KIND.RNR || kind[i] === KIND.TERMINATE ? 4
+          : role[i] >= ROLE.AGAIN ? 3 : role[i] === ROLE.REQUEST ? 2 : 1;
+      const at = py * wide + px;
+      if (weight > layer[at]) layer[at] = weight;
     }
-    const fills = ["", colours.response, colours.request, colours.again, colours.wait, colours.bad];
-    for (let weight = 1; weight < fills.length; weight++) {
-      context.fillStyle = fills[weight];
-      const size = weight > 3 && last - first < view * 4 ? 3 : 1.5;
-      for (let place = 0; place < layer.length; place++) {
-        if (layer[place] === weight) context.fillRect(x + (place % wide), Math.floor(place / wide), size, size);
+    this.#drawLayer(ladder, context, layer, wide, tall, last - first < view * 4 ? 2 : 1);
+  }
+
+  /** Draws weights in their colours; what was refused or lost is larger, so that it is seen. */
+  #drawLayer(ladder, context, layer, wide, tall, size) {
+    const fills = ["", colours.response, colours.request, colours.again, colours.wait, colours.bad].map(pixelOf);
+    this.image ??= document.createElement("canvas");
+    if (this.image.width !== wide || this.image.height !== tall) Object.assign(this.image, { width: wide, height: tall });
+    const image = this.image.getContext("2d");
+    const data = image.createImageData(wide, tall);
+    const points = new Uint32Array(data.data.buffer);
+    for (const [least, most, width, height] of [[1, 3, 2, size], [4, 5, 3, size + 1]]) {
+      for (let at = 0; at < layer.length; at++) {
+        const weight = layer[at];
+        if (weight < least || weight > most) continue;
+        for (let line = 0; line < height; line++) points.fill(fills[weight], at + line * wide, at + line * wide + width);
       }
     }
+    image.putImageData(data, 0, 0);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.image, Math.round(ladder.columns.plot.x), 0);
   }
+}
+
+/** A colour of the style sheet as a pixel of an image. */
+function pixelOf(colour) {
+  if (colour === "") return 0;
+  const part = (at) => Number.parseInt(colour.slice(at, at + 2), 16);
+  return new Uint32Array(new Uint8Array([part(1), part(3), part(5), 255]).buffer)[0];
 }

@@ -3,10 +3,21 @@
 /** Bytes shown before one asks for more. */
 const FIRST_BYTES = 2048;
 
+/** As many bytes as fit on a line with their offset and their letters: a power of two. */
+function bytesPerRow(width) {
+  const context = document.createElement("canvas").getContext("2d");
+  context.font = `12px ${colours.mono}`;
+  const character = context.measureText("0".repeat(50)).width / 50;
+  // Offset, gaps between the columns, two digits and a letter for each byte, a gap in the middle; the panel's edges.
+  const wide = 4 * character + 28 + 16 * (3 * character + 3) + character + 32 + 16;
+  return width > 0 && width < wide ? 8 : 16;
+}
+
 class FieldsAndBytes {
   /** `panel` is what both stand in. */
   constructor(panel, fields, bytes) {
     Object.assign(this, { panel, fields });
+    this.perRow = bytesPerRow(panel.clientWidth);
     this.lit = null;
     this.table = this.#fieldTable();
     this.hex = this.#hex(bytes, FIRST_BYTES);
@@ -94,7 +105,7 @@ class FieldsAndBytes {
       read.fill(1, field.bit >> 3, (field.bit + field.bits + 7) >> 3);
     }
     this.cells = [];
-    const perRow = this.panel.clientWidth > 0 && this.panel.clientWidth < 430 ? 8 : 16;
+    const perRow = this.perRow;
     const grid = make("div", { class: "hex", id: "bytes" });
     for (let at = 0; at < shown.length; at += perRow) {
       const row = make("span", { class: "row" });

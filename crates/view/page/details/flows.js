@@ -1,17 +1,18 @@
-// Connections, with what `rdmalab lint` says of them.
+// Connections, with what `rdmalab lint` says of their flows.
 
 /** Connections, with what their flows came to. */
 function showFlows(capture) {
   const panel = document.getElementById("panel-flows");
   const connections = connectionsOf(capture);
-  document.getElementById("tab-flows").textContent = `Flows (${connections.length.toLocaleString("en")})`;
+  const judged = capture.about.flows.filter((flow) => flow.report !== null).length;
+  document.getElementById("tab-flows").textContent = `Flows (${judged.toLocaleString("en")})`;
   if (connections.length === 0) panel.append(make("p", { class: "nothing" }, "No packet belongs to a flow."));
   const add = (from) => {
     for (const { number, packets } of connections.slice(from, from + 100)) {
-      const reports = capture.about.flows.filter((flow) => flow.connection === number && flow.report).map((flow) => flow.report);
+      const reports = capture.flowsOf.get(number).filter((flow) => flow.report !== null).map((flow) => flow.report);
       panel.append(make("div", { class: "flow" },
         make("h2", {}, capture.connectionName(number)),
-        reports.length === 0 ? null : make("pre", {}, reports.join("\n")),
+        ...reports.map(reportOf),
         make("p", {}, `${counted(packets, "packet")}. `, make("button", { class: "link", type: "button", onclick: () => setFilter("flow", String(number)) }, "Show only these."))));
     }
     if (from + 100 < connections.length) {
@@ -20,6 +21,15 @@ function showFlows(capture) {
     }
   };
   add(0);
+}
+
+/** The report of a flow: what it is, and a table of what was counted, whose columns are two spaces apart in the text. */
+function reportOf(report) {
+  const [head, ...lines] = report.split("\n");
+  const rows = lines.map((line) => line.trim().split(/ {2,}/)).map(([what, ...values]) => make("tr", {},
+    make("td", {}, what),
+    make("td", {}, values.reduce((all, value) => `${all}${/^\d/.test(value) ? ", " : " "}${value}`))));
+  return make("div", { class: "report" }, make("p", { class: "words" }, head), make("table", {}, make("tbody", {}, ...rows)));
 }
 
 /** Connections by their first flow, with the number of their packets. */

@@ -4,6 +4,10 @@
 /** Widest and narrowest, with what is between two. */
 const BAND = 7;
 const NARROW_BAND = 5;
+/** How far the points below an open band go. */
+const OPEN_END = 16;
+/** Pixels by which a band ends behind the one above at least, to be drawn. */
+const LEAST = 0.7;
 
 class Bands {
   constructor(ladder) {
@@ -45,37 +49,81 @@ class Bands {
     return (this.beside[line] ?? 0) * this.width;
   }
 
-  paint(first, last) {
-    const { capture, choice, columns } = this.ladder;
-    const from = choice.shown[first];
-    const to = choice.shown[last - 1];
+  /** Where the band of such a line and place beside others stands. */
+  #x(key) {
+    const line = Math.floor(key / 16);
+    const beside = key % 16;
+    const x = this.ladder.columns.lines[line];
+    return line === 0 ? x - 8 - (beside + 1) * this.width : x + 6 + beside * this.width;
+  }
+
+  /** From where to where a band goes, down the whole drawing. */
+  #span(band) {
+    const { capture, choice, scale } = this.ladder;
+    const last = Math.max(choice.shown.length - 1, 0);
+    return [capture.band_begun[band], capture.band_done[band]].map((place) => scale.y(Math.min(choice.row(place), last)));
+  }
+
+  /** The first band of a stack that has not ended in front of a packet: those of a stack do not overlap, but where all share the last place. */
+  #from(stack, place) {
+    const { capture } = this.ladder;
+    let low = 0;
+    let high = stack.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (capture.band_done[stack[middle]] < place) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The operation whose band is at a place of the drawing; -1 if none is. */
+  at(x, y) {
+    const { capture } = this.ladder;
     for (const [key, stack] of this.stacks) {
-      const line = Math.floor(key / 16);
-      const beside = key % 16;
-      const x0 = columns.lines[line];
-      const x = line === 0 ? x0 - 8 - (beside + 1) * this.width : x0 + 6 + beside * this.width;
-      // The first that has not ended in front: those of a stack do not overlap, but where all share the last place.
-      let low = 0;
-      let high = stack.length;
-      while (low < high) {
-        const middle = (low + high) >>> 1;
-        if (capture.band_done[stack[middle]] < from) low = middle + 1;
-        else high = middle;
+      const left = this.#x(key);
+      if (x < left || x >= left + this.width) continue;
+      const found = stack.find((band) => {
+        const [start, end] = this.#span(band);
+        return y >= start - 6 && y <= end + (capture.isOpen(band) ? OPEN_END : 6);
+      });
+      if (found !== undefined) return found;
+    }
+    return -1;
+  }
+
+  /** The packet of an operation that is shown nearest above a row, or else its first. */
+  packet(band, row) {
+    const { capture, choice } = this.ladder;
+    const first = choice.row(capture.band_begun[band]);
+    for (let at = Math.min(row, choice.shown.length - 1); at >= first; at--) {
+      if (capture.band[choice.shown[at]] === band + 1) return choice.shown[at];
+    }
+    return capture.band_begun[band];
+  }
+
+  paint(first, last) {
+    const { capture, choice, scale, top } = this.ladder;
+    const to = choice.shown[last - 1];
+    const chosen = choice.selected >= 0 ? capture.band[choice.selected] - 1 : -1;
+    for (const [key, stack] of this.stacks) {
+      const x = this.#x(key);
+      let at = this.#from(stack, choice.shown[first]);
+      while (at < stack.length && capture.band_begun[stack[at]] <= to) {
+        const end = this.#band(stack[at], x, stack[at] === chosen);
+        at += 1;
+        // Of many that are too small to be told apart one is drawn.
+        const next = scale.rowAt(top + end + LEAST);
+        if (next < choice.shown.length) at = Math.max(at, this.#from(stack, choice.shown[next]));
       }
-      let drawnTo = -Infinity;
-      for (let at = low; at < stack.length && capture.band_begun[stack[at]] <= to; at++) {
-        drawnTo = this.#band(stack[at], x, drawnTo);
-      }
+      if (chosen >= 0 && stack.includes(chosen)) this.#band(chosen, x, true);
     }
   }
 
-  /** Draws one; gives back how far it goes. Many that are too small to be told apart are drawn once. */
-  #band(band, x, drawnTo) {
-    const { context, capture, choice, scale, top, view } = this.ladder;
-    const start = scale.y(choice.row(capture.band_begun[band])) - top;
-    const end = scale.y(Math.min(choice.row(capture.band_done[band]), choice.shown.length - 1)) - top;
-    const isChosen = choice.selected >= 0 && capture.band[choice.selected] - 1 === band;
-    if (end - drawnTo < 0.7 && !isChosen) return drawnTo;
+  /** Draws one; gives back where in view it ends. */
+  #band(band, x, isChosen) {
+    const { context, capture, top, view } = this.ladder;
+    const [start, end] = this.#span(band).map((y) => y - top);
     const y = Math.max(start - 3, -10);
     const length = Math.max(Math.min(end + 3, view + 10) - y, 1.5);
     const colour = operationColour(capture.band_kind[band]);

@@ -6,9 +6,10 @@ class Dense {
     this.ladder = ladder;
   }
 
-  paint(first, last) {
+  /** `pixels` are the lines of pixels of the rows. */
+  paint(first, last, pixels) {
     const { context, columns } = this.ladder;
-    const cells = this.#counted(first, last);
+    const cells = this.#counted(first, last, pixels);
     context.setLineDash([]);
     for (let cell = 0; cell < cells.counts.length; cell++) {
       if (cells.counts[cell] === 0) continue;
@@ -20,28 +21,34 @@ class Dense {
   }
 
   /** For each pixel and direction: how many packets, how many with trouble, one without and the worst. */
-  #counted(first, last) {
-    const { capture, choice, scale, troubles, top, view } = this.ladder;
-    const rows = Math.ceil(view);
-    const size = rows * 2;
+  #counted(first, last, pixels) {
+    const { capture, choice, troubles, view } = this.ladder;
+    const { from, to, kind } = capture;
+    const { shown } = choice;
+    const { weights } = troubles;
+    const lines = Math.ceil(view);
+    const size = lines * 2;
     const counts = new Uint32Array(size);
     const troubled = new Uint32Array(size);
     const usual = new Int32Array(size).fill(-1);
     const worst = new Int32Array(size).fill(-1);
     const rank = new Uint8Array(size);
     for (let row = first; row < last; row++) {
-      const y = Math.floor(scale.y(row) - top);
-      if (y < 0 || y >= rows) continue;
-      const i = choice.shown[row];
-      const cell = y * 2 + (capture.from[i] < capture.to[i] ? 0 : 1);
+      const y = pixels[row - first];
+      if (y < 0 || y >= lines) continue;
+      const i = shown[row];
+      const cell = y * 2 + (from[i] < to[i] ? 0 : 1);
       counts[cell] += 1;
-      const trouble = troubles.weights[row];
-      if (trouble > 0) troubled[cell] += 1;
+      const trouble = weights[row];
+      if (trouble === 0) {
+        if (usual[cell] < 0 || kind[usual[cell]] === KIND.ACK) usual[cell] = i;
+        continue;
+      }
+      troubled[cell] += 1;
       if (trouble > rank[cell]) {
         rank[cell] = trouble;
         worst[cell] = i;
       }
-      if (trouble === 0 && (usual[cell] < 0 || capture.kind[usual[cell]] === KIND.ACK)) usual[cell] = i;
     }
     return { counts, troubled, usual, worst };
   }

@@ -68,37 +68,50 @@ class Rows {
     context.fillText((worst.isFirst ? SEVERITY_SIGN : SEVERITY_OUTLINE)[worst.severity], columns.sign, y);
   }
 
+  /** What it is and what it is in its conversation: within the arrow, or beside one that is too short for it. */
   #words(i, arrow, x, toX, y) {
     const { context, capture } = this.ladder;
-    const length = Math.abs(toX - x);
-    const goesRight = toX > x;
     context.textBaseline = "middle";
     context.font = `12px ${colours.mono}`;
     this.character ??= context.measureText("0".repeat(50)).width / 50;
-    const end = arrow.isLost ? length * 0.62 - 10 : length - 18;
-    let at = 12;
-    if (arrow.sign !== "") {
-      this.#arrowSign(i, arrow, goesRight ? x + 14 : x - 14, y);
-      at = 24;
-    }
     const words = capture.roleWords(i);
     const label = capture.label(i);
-    let room = Math.floor((end - at - 10) / this.character);
+    if (arrow.sign !== "") this.#arrowSign(i, arrow, toX > x ? x + 14 : x - 14, y);
+    const wanted = (label.length + (words === "" ? 0 : words.length + 3)) * this.character + 10;
+    const space = this.#space(arrow, x, toX, wanted);
+    let room = Math.floor((space.to - space.from - 10) / this.character);
     if (room < 6) return;
-    if (arrow.isLost) {
-      const text = label.length > room ? `${label.slice(0, room - 1)}\u2026` : label;
-      this.#lostWords(i, text, words, goesRight, x, at, x + (toX - x) * 0.62, toX, y);
+    const cut = (most) => (label.length > most ? `${label.slice(0, Math.max(most - 1, 1))}\u2026` : label);
+    if (arrow.isLost && space.isWithin) {
+      this.#lostWords(i, cut(room), words, space, x + (toX - x) * 0.62, toX, y);
       return;
     }
     const extra = this.#fitting(words, label.length, room);
     room -= extra === "" ? 0 : extra.length + 3;
-    const text = label.length > room ? `${label.slice(0, Math.max(room - 1, 1))}\u2026` : label;
+    const text = cut(room);
     const textWidth = text.length * this.character;
     const extraWidth = extra === "" ? 0 : (extra.length + 2) * this.character + 6;
-    const whole = textWidth + extraWidth;
-    const start = goesRight ? x + at : x - at - whole - 8;
-    this.#label(i, text, start, whole + 8, y);
+    const whole = textWidth + extraWidth + 8;
+    const start = space.isAtEnd ? space.to - whole : space.from;
+    this.#label(i, text, start, whole, y);
     if (extra !== "") this.#pill(i, arrow, extra, start + 4 + textWidth + 6, extraWidth, y);
+  }
+
+  /** From where to where words may stand that want so much room, and whether they end there rather than begin. */
+  #space(arrow, x, toX, wanted) {
+    const { columns, bands } = this.ladder;
+    const length = Math.abs(toX - x);
+    const begin = arrow.sign === "" ? 12 : 24;
+    const end = arrow.isLost ? length * 0.62 - 10 : length - 18;
+    const goesRight = toX > x;
+    const within = { from: goesRight ? x + begin : x - end, to: goesRight ? x + end : x - begin, isAtEnd: !goesRight, isWithin: true };
+    const size = ({ from, to }) => to - from;
+    if (size(within) >= wanted) return within;
+    const [low, high] = goesRight ? [x, toX] : [toX, x];
+    const line = columns.lines.indexOf(high);
+    const behind = { from: high + (line > 0 ? bands.room(line) : 0) + 8, to: columns.edge, isAtEnd: false, isWithin: false };
+    const before = { from: columns.left - 4, to: low - 8, isAtEnd: true, isWithin: false };
+    return [behind, before].reduce((best, other) => (size(other) > size(best) ? other : best), within);
   }
 
   /** Of words in parts, as many as there is room for beside a label, or beside its beginning. */
@@ -148,10 +161,11 @@ class Rows {
   }
 
   /** Of a packet that is lost, the words stand where it did not come to. */
-  #lostWords(i, text, words, goesRight, x, at, crossX, toX, y) {
+  #lostWords(i, text, words, space, crossX, toX, y) {
     const { context } = this.ladder;
+    const goesRight = !space.isAtEnd;
     const wide = text.length * this.character + 8;
-    this.#label(i, text, goesRight ? x + at : x - at - wide, wide, y);
+    this.#label(i, text, goesRight ? space.from : space.to - wide, wide, y);
     context.font = `11px ${colours.sans}`;
     context.fillStyle = colours.bad;
     context.textAlign = goesRight ? "left" : "right";

@@ -64,7 +64,7 @@ class RowTimes {
     context.fillStyle = colours.soft;
     context.textAlign = "right";
     context.textBaseline = "middle";
-    context.fillText(`+${duration(gap)}`, columns.time, y);
+    context.fillText(`+${duration(gap)}`, columns.pause, y);
   }
 
   /** Longer than almost all pauses of what is shown. */

@@ -9,12 +9,13 @@ mod support;
 mod driver;
 mod frames;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use driver::Browser;
 use rdmalab_trace::{Line, Reader, Streams, fields};
 use serde_json::{Value, json};
-use support::{capture, captures, hostile, long, page};
+use support::one_host::on_one_host;
+use support::{capture, captures, drawn, hostile, long, page, some_of};
 
 /// A browser with the page of a capture of the repository open.
 fn open(test: &str, name: &str) -> Option<Browser> {
@@ -102,6 +103,139 @@ fn a_click_shows_a_packet_and_fields_and_bytes_light_each_other() {
     browser.no_complaints();
 }
 
+/// Clicks the band of an operation at a row, and gives back whether the packet then looked at is of it.
+fn click_band(browser: &Browser, band: u64, row: u64, below: f64) -> bool {
+    let place = browser.run(&format!(
+        "const {{ ladder, scale }} = window.rdmalab;
+         ladder.centre({row});
+         const y = scale.y({row}) + {below};
+         const box = ladder.scroller.getBoundingClientRect();
+         let x = 0;
+         while (x < ladder.width && ladder.bands.at(x + 1, y) !== {band}) x += 1;
+         return [box.left + x + 1, box.top + y - ladder.top];"
+    ));
+    browser.settle();
+    browser.click_at(place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
+    let of_it = "const { capture, choice } = window.rdmalab; return choice.selected < 0 ? -1 : capture.band[choice.selected] - 1";
+    browser.run(of_it) == json!(band)
+}
+
+#[test]
+fn a_click_on_a_band_shows_its_operation_also_beside_packets_of_others() {
+    let Some(browser) = open("a_click_on_a_band", "write_drop_after.pcap") else { return };
+    let found = browser.run(
+        "const { capture } = window.rdmalab;
+         for (let band = 0; band < capture.bands; band++) {
+           for (let i = capture.band_begun[band]; i < capture.band_done[band]; i++) {
+             if (capture.band[i] > 0 && capture.band[i] !== band + 1) return [band, i];
+           }
+         }
+         return null;",
+    );
+    let (band, row) = (found[0].as_u64().unwrap(), found[1].as_u64().unwrap());
+    assert!(click_band(&browser, band, row, 0.0), "band {band} at row {row}");
+    browser.until("return document.getElementById('panel-packet').textContent.includes('Part of a WRITE')");
+    browser.no_complaints();
+}
+
+#[test]
+fn a_click_on_the_band_of_an_operation_that_never_completes_says_so() {
+    let Some(browser) = Browser::start("a_click_on_the_band_of_an_operation_that_never_completes") else {
+        return;
+    };
+    // The READ, whose answer is missing; the points below its band belong to it.
+    browser.open(&page(&some_of("rping.pcap", |frame| frame < 7), "rping"));
+    let found = browser.run(
+        "const { capture } = window.rdmalab;
+         const band = [...capture.band_ending].findIndex((ending) => ending !== 0);
+         return [band, capture.band_done[band]];",
+    );
+    let (band, row) = (found[0].as_u64().unwrap(), found[1].as_u64().unwrap());
+    assert!(click_band(&browser, band, row, 15.0), "band {band} at row {row}");
+    browser.until("return document.getElementById('panel-packet').textContent.includes('It never completed in the capture.')");
+    browser.choose("filter-only", "open");
+    assert_eq!(browser.run("return window.rdmalab.choice.shown.length"), json!(1));
+    browser.no_complaints();
+}
+
+/// What is written in the ladder, and whether no word of it is outside.
+fn written(browser: &Browser) -> Value {
+    browser.run_async(
+        "const done = arguments[0];
+         const { ladder } = window.rdmalab;
+         const { context } = ladder;
+         const texts = [];
+         const write = context.fillText.bind(context);
+         context.fillText = (text, x, y, ...rest) => { texts.push(text); write(text, x, y, ...rest); };
+         ladder.draw();
+         requestAnimationFrame(() => requestAnimationFrame(() => { delete context.fillText; done(texts); }));",
+    )
+}
+
+#[test]
+fn ends_with_one_address_have_a_line_each() {
+    let Some(browser) = Browser::start("ends_with_one_address_have_a_line_each") else { return };
+    let (bytes, ways) = on_one_host("rping.pcap");
+    browser.open(&page(&bytes, "one host"));
+    let shown = browser.run(
+        "const { capture, ladder } = window.rdmalab;
+         const ways = [...capture.from].map((_, i) => { const [x, toX] = ladder.rows.way(i); return toX - x; });
+         return [ladder.columns.names, ways.map((way) => way > 0), ways.every((way) => Math.abs(way) > 100)];",
+    );
+    assert_eq!(shown[0], json!(["10.9.0.1 qp 0x400012", "10.9.0.1 qp 0x12"]));
+    let back: Vec<bool> = ways.into_iter().map(|way| way == Some(false)).collect();
+    assert_eq!(shown[1], json!(back), "the client, the second host, asks first and stands on the left");
+    assert_eq!(shown[2], json!(true));
+    let texts = written(&browser).to_string();
+    assert!(texts.contains("CM REQ") && texts.contains("SEND_ONLY"), "{texts}");
+    // One connection, and all of its packets are of it.
+    let flows = browser.run(
+        "return [...document.querySelectorAll('#filter-flow option')].map((option) => option.textContent)",
+    );
+    assert_eq!(flows, json!(["all", "1, 2: RC 10.9.0.1 qp 0x400012 \u{21c4} 10.9.0.1 qp 0x12"]));
+    browser.no_complaints();
+}
+
+/// Arrows between ends close by have their words beside them.
+#[test]
+fn arrows_that_are_too_short_for_their_words_have_them_beside() {
+    let Some(browser) = open("arrows_that_are_too_short", "hardware.pcap") else { return };
+    browser.resize(1000, 800);
+    let texts = written(&browser).to_string();
+    assert!(texts.contains("CNP psn=0 ") && texts.contains("UC SEND_ONLY psn="), "{texts}");
+}
+
+#[test]
+fn flows_have_the_numbers_that_lint_gives_them() {
+    let Some(browser) = Browser::start("flows_have_the_numbers") else { return };
+    for name in ["siw_write_loss.pcap", "rping.pcap", "write_bw_cm.pcap", "uc_pingpong.pcap"] {
+        let bytes = std::fs::read(capture(name)).unwrap();
+        let drawn = drawn(&bytes).unwrap();
+        let report = drawn.report();
+        let flows = report.flows.iter().map(|flow| (flow.number, flow.to_string()));
+        let streams = report.streams.iter().map(|stream| (stream.number, stream.to_string()));
+        let expected: BTreeMap<String, String> = flows
+            .chain(streams)
+            .map(|(number, text)| (number.to_string(), text.lines().next().unwrap().to_owned()))
+            .collect();
+        browser.open(&page(&bytes, name));
+        // By the numbers in the headings, the first lines of the reports below.
+        let shown = browser.run(
+            "const all = {};
+             for (const flow of document.querySelectorAll('.flow')) {
+               const heads = [...flow.querySelectorAll('.report .words')];
+               const numbers = heads.length > 0 ? flow.querySelector('h2').textContent.split(':')[0].split(', ') : [];
+               numbers.forEach((number, place) => { all[number] = heads[place]?.textContent; });
+             }
+             return all;",
+        );
+        assert_eq!(shown, json!(expected), "{name}");
+        let count = browser.run("return document.getElementById('tab-flows').textContent");
+        assert_eq!(count, json!(format!("Flows ({})", expected.len())), "{name}");
+    }
+    browser.no_complaints();
+}
+
 #[test]
 fn keys_alone_reach_everything() {
     let Some(browser) = open("keys_alone", "rxe/wrong_answers.pcap") else { return };
@@ -185,29 +319,50 @@ fn nothing_that_a_capture_says_becomes_markup_or_script() {
     browser.no_complaints();
 }
 
-/// Nothing is wider than the window, and words do not lie on each other.
+/// Nothing is wider than the window or cut, and words do not lie on each other.
 #[test]
 fn pages_fit_wide_and_narrow_windows_in_both_themes() {
-    let Some(browser) = open("pages_fit", "siw_write_loss.pcap") else { return };
-    for (width, height) in [(1600, 1000), (1100, 800), (700, 900), (420, 800)] {
-        browser.resize(width, height);
-        browser.keys("jd");
-        let state = browser.run(
-            "const box = (name) => document.querySelector(name).getBoundingClientRect();
-             const texts = [...document.querySelectorAll('#heads span')].map((span) => span.getBoundingClientRect());
-             const overlap = texts.some((a, i) => texts.some((b, j) => i < j && a.left < b.right - 0.5 && b.left < a.right - 0.5));
-             return {
-               wide: document.documentElement.scrollWidth <= window.innerWidth,
-               stage: box('.stage').width > 100 && box('.field').height > 100,
-               side: box('.side').bottom <= window.innerHeight + 1,
-               overlap,
-             };",
-        );
-        assert_eq!(
-            state,
-            json!({ "wide": true, "stage": true, "side": true, "overlap": false }),
-            "{width} x {height}"
-        );
+    let Some(browser) = Browser::start("pages_fit") else { return };
+    for name in ["siw_write_loss.pcap", "hardware.pcap", "read_bw_loss.pcap"] {
+        browser.open(&page(&std::fs::read(capture(name)).unwrap(), name));
+        for (width, height) in [(1600, 1000), (1300, 850), (1000, 800), (900, 800), (700, 900), (420, 800)] {
+            browser.resize(width, height);
+            browser.keys("jd");
+            browser.until("return document.querySelector('#bytes') !== null");
+            browser.settle();
+            let state = browser.run(
+                "const box = (name) => document.querySelector(name).getBoundingClientRect();
+                 const texts = [...document.querySelectorAll('#heads span')].map((span) => span.getBoundingClientRect());
+                 const overlap = texts.some((a, i) => texts.some((b, j) => i < j && a.left < b.right - 0.5 && b.left < a.right - 0.5
+                   && a.top < b.bottom && b.top < a.bottom));
+                 const controls = [...document.querySelectorAll('header button, header input, .bar button, .bar select, .tabs button')];
+                 const isWhole = (element) => {
+                   const { left, right, top, bottom } = element.getBoundingClientRect();
+                   return left >= 0 && right <= window.innerWidth && top >= 0 && bottom <= window.innerHeight;
+                 };
+                 const bytes = document.querySelector('.bytes-box');
+                 document.getElementById('tab-flows').click();
+                 const flows = document.getElementById('panel-flows');
+                 const state = {
+                   wide: document.documentElement.scrollWidth <= window.innerWidth,
+                   stage: box('.stage').width > 100 && box('.field').height > 100,
+                   side: box('.side').bottom <= window.innerHeight + 1,
+                   overlap,
+                   cut: controls.filter((control) => !isWhole(control)).map((control) => control.id),
+                   flows: flows.scrollWidth <= flows.clientWidth,
+                 };
+                 document.getElementById('tab-packet').click();
+                 state.bytes = bytes.scrollWidth <= bytes.clientWidth && document.querySelector('#bytes').scrollWidth <= document.querySelector('#bytes').clientWidth;
+                 return state;",
+            );
+            assert_eq!(
+                state,
+                json!({
+                    "wide": true, "stage": true, "side": true, "overlap": false, "cut": [], "flows": true, "bytes": true
+                }),
+                "{name}, {width} x {height}"
+            );
+        }
     }
     browser.no_complaints();
 }

@@ -126,6 +126,7 @@ impl EmulatedStreams {
                     Err(error) => {
                         let loss = match error {
                             ConnectError::NoRoute(_) => Loss::TimedOut,
+                            ConnectError::TooMany => Loss::NoRoom,
                             _ => Loss::Broken,
                         };
                         port.iwarp.failed(&mut port.context, stream, loss);

@@ -87,6 +87,8 @@ pub enum CallFailure {
     StartUp(StartUpFault),
     /// iWARP: the peer accepted on terms that we cannot take; a Terminate message with this error told it so.
     Terms(TerminateError),
+    /// iWARP: our emulated host keeps no more TCP connections than it has.
+    NoRoom,
     /// iWARP: the TCP connection was closed or reset, by the peer or on the way, before there was a reply.
     Closed,
 }
@@ -103,6 +105,7 @@ impl fmt::Display for CallFailure {
             }
             Self::StartUp(fault) => fault.fmt(f),
             Self::Terms(error) => write!(f, "the peer accepted it on terms that we cannot take ({error})"),
+            Self::NoRoom => f.write_str("our emulated host has as many TCP connections as it keeps"),
             Self::Closed => {
                 f.write_str("its TCP connection was closed or reset before there was a reply of MPA")
             }

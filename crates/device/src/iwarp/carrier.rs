@@ -78,6 +78,8 @@ pub(crate) enum Loss {
     Refused,
     /// The peer does not answer.
     TimedOut,
+    /// Our own host keeps no more connections.
+    NoRoom,
     /// The peer has reset it, or something else is in the way.
     Broken,
 }

@@ -210,6 +210,7 @@ impl IwarpTable {
                 Happening::Rejected { stream: id, reason, private_data: Vec::new() }
             }
             Loss::TimedOut => Happening::Unreachable(id),
+            Loss::NoRoom => Happening::Failed(id, CallFailure::NoRoom),
             Loss::Broken => Happening::Failed(id, CallFailure::Closed),
         };
         self.end_start_up(id, ended);

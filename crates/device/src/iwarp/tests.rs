@@ -161,7 +161,7 @@ fn a_caller_that_goes_on_before_it_is_answered_is_gone() {
 #[test]
 fn our_call_ends_by_what_the_carrier_tells() {
     let refused = RejReason::INVALID_SERVICE_ID;
-    for loss in [Loss::Refused, Loss::TimedOut, Loss::Broken] {
+    for loss in [Loss::Refused, Loss::TimedOut, Loss::NoRoom, Loss::Broken] {
         let mut setup = Setup::new();
         let number = setup.queue_pair();
         let stream = setup.table.call((at(0).ip(), peer(7)), number, READS, b"").unwrap();
@@ -171,6 +171,7 @@ fn our_call_ends_by_what_the_carrier_tells() {
         let told = match loss {
             Loss::Refused => Happening::Rejected { stream, reason: refused, private_data: vec![] },
             Loss::TimedOut => Happening::Unreachable(stream),
+            Loss::NoRoom => Happening::Failed(stream, CallFailure::NoRoom),
             Loss::Broken => Happening::Failed(stream, CallFailure::Closed),
         };
         assert_eq!(setup.happenings(), [told]);

@@ -13,7 +13,7 @@ use rdmalab_lint::Severity;
 use crate::kind::{Kind, Marks, role_words};
 use crate::model::{Capture, Packet};
 use crate::operations::Ending;
-use crate::words::{elided, seconds, wrapped};
+use crate::words::{labelled, seconds, wrapped};
 
 /// Columns for the frame number and the time.
 const FRAME: usize = 7;
@@ -96,16 +96,13 @@ impl<W: Write> Drawing<'_, W> {
         let Some(packet) = self.capture.packets.get(place as usize) else { return Ok(()) };
         let goes_right = self.goes_right(packet);
         let is_lost = packet.marks.has(Marks::LOST);
-        let mut label = self.capture.label(place as usize);
-        if let Some(words) = role_words(packet) {
-            label = format!("{label} ({words})");
-        }
+        let mut remarks = role_words(packet).map_or_else(String::new, |words| format!(" ({words})"));
         if packet.marks.has(Marks::CONGESTED) {
-            label += " (congestion mark)";
+            remarks += " (congestion mark)";
         }
         let end = if is_lost { "✗ lost" } else { "►" };
         let room = self.middle.saturating_sub(6 + end.chars().count());
-        let label = elided(&label, room);
+        let label = labelled(&self.capture.label(place as usize), &remarks, room);
         let drawn = label.chars().count() + 6 + end.chars().count();
         let fill = self.middle.saturating_sub(drawn);
         let (line, blank) = if is_lost { (0, fill) } else { (fill, 0) };

@@ -23,6 +23,18 @@ pub(crate) fn elided(text: &str, room: usize) -> String {
     text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// What a packet is, and what is to be said of it, in so many characters: what does not fit is left out of what it is, as that it
+/// came again, and why, is worth more than its last fields.
+pub(crate) fn labelled(what: &str, remarks: &str, room: usize) -> String {
+    let taken = remarks.chars().count();
+    // Enough to know what it is by.
+    const LEAST: usize = 16;
+    if remarks.is_empty() || room < taken + LEAST {
+        return elided(&format!("{what}{remarks}"), room);
+    }
+    elided(what, room - taken) + remarks
+}
+
 /// Text in lines of at most so many characters, further ones a little in.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let indent = "   ";
@@ -44,6 +56,15 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn remarks_are_kept_and_fields_are_not() {
+        assert_eq!(labelled("READ_REQUEST psn=1", " (again)", 40), "READ_REQUEST psn=1 (again)");
+        let long = "READ_REQUEST psn=1247050 va=0x56008599e620 rkey=0xb73";
+        assert_eq!(labelled(long, " (again)", 40), "READ_REQUEST psn=1247050 va=0x5… (again)");
+        assert_eq!(labelled(long, " (again)", 20), "READ_REQUEST psn=12…");
+        assert_eq!(labelled(long, "", 20), "READ_REQUEST psn=12…");
+    }
 
     #[test]
     fn text_is_wrapped_between_words_and_words_that_are_too_long_are_cut() {

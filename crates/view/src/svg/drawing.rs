@@ -7,7 +7,7 @@ use rdmalab_lint::{Role, Severity};
 use crate::kind::{Kind, Marks, role_words};
 use crate::model::Capture;
 use crate::operations::{Band, Ending};
-use crate::words::{elided, seconds};
+use crate::words::{elided, labelled, seconds};
 
 use super::colours::{NOTED, STYLE, TROUBLE, WAIT, colour, escaped, of_operation};
 
@@ -141,15 +141,12 @@ impl<W: Write> Picture<'_, W> {
                 end_y + 4
             )?;
         }
-        let mut label = self.capture.label(place);
-        if let Some(words) = role_words(packet) {
-            label = format!("{label} ({words})");
-        }
+        let mut remarks = role_words(packet).map_or_else(String::new, |words| format!(" ({words})"));
         if is_lost {
-            label += " (lost)";
+            remarks += " (lost)";
         }
         let room = ((length - 60) as f64 / CHARACTER) as usize;
-        let label = elided(&label, room);
+        let label = labelled(&self.capture.label(place), &remarks, room);
         let wide = (label.chars().count() as f64 * CHARACTER) as usize + 8;
         let middle = if is_lost { part(length * 31 / 100) } else { left + length / 2 };
         let middle = middle.max(left + 8 + wide / 2).min(right - 8 - wide / 2);

@@ -170,13 +170,13 @@ pub(crate) fn role_words(packet: &Packet) -> Option<String> {
         Role::Late => "late".to_owned(),
         Role::Duplicate => "the same packet twice".to_owned(),
         Role::Repetition { is_first_seen, .. } if by_acks => {
-            let first = if is_first_seen { "; the first time is not in the capture" } else { "" };
+            let first = if is_first_seen { "; first time not captured" } else { "" };
             format!("again: duplicate acknowledgements{first}")
         }
         Role::Repetition { cause: Cause::Unknown, .. } => "again".to_owned(),
         Role::Repetition { cause, is_first_seen: false } => format!("again: {}", cause.name()),
         Role::Repetition { cause, is_first_seen: true } => {
-            format!("again: {}; the first time is not in the capture", cause.name())
+            format!("again: {}; first time not captured", cause.name())
         }
     })
 }

@@ -150,7 +150,7 @@ fn misplaced(header: &Header, length: u32, sink: (u32, u64, u32), received: u32)
     let expected = begin.wrapping_add(received.into());
     let sum = u64::from(received) + u64::from(length);
     if stag.value() != tag {
-        Some(format!("goes to the tag {stag}, the sink is {tag:#010x}"))
+        Some(format!("goes to the tag {stag}, the sink is {tag:#x}"))
     } else if offset != expected {
         Some(format!("goes to {offset:#x}, should to {expected:#x}"))
     } else if sum > u64::from(whole) {

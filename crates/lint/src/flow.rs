@@ -110,6 +110,8 @@ pub(crate) struct Flow {
     pub searches: u32,
     /// Used since the last sweep for room.
     pub is_fresh: bool,
+    /// The time of the newest packet, of requests and answers: what comes behind it and is older stands in the wrong place.
+    pub newest: i64,
     pub stats: Stats,
     pub reasons: Reasons,
     pub agreed: Option<Agreed>,
@@ -211,6 +213,7 @@ impl Flow {
             alternate: None,
             searches: 0,
             is_fresh: true,
+            newest: i64::MIN,
             stats: Stats::default(),
             reasons: Reasons::default(),
             agreed: None,

@@ -96,8 +96,9 @@ impl Flow {
         }
         requests.before = Some((entry.kind, !entry.ends_message(), entry.first_frame));
         requests.walked = entry.end();
-        if entry.is_unclear && entry.kind == OperationKind::Read {
-            // It may be the rest of a READ that the capture missed, of which others are the rest, too: one message, not several.
+        if (entry.is_unclear || !entry.span_is_known) && entry.kind == OperationKind::Read {
+            // It may be the rest of a READ that the capture missed, of which others are the rest, too: one message, not several. Or it
+            // takes less than it can, and the capture missed what takes the others.
             requests.gap_end = Some(entry.end());
             self.answers.base = None;
             self.reasons.add(Reason::CountLost);

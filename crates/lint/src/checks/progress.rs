@@ -8,6 +8,20 @@ use crate::packet::Seen;
 use crate::reason::Reason;
 use crate::rules::RuleId;
 
+/// What the MSN of a response counts beyond the messages in front of the request that it answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beyond {
+    /// Of a refusal: none.
+    Nothing,
+    /// Of an acknowledgement: what was sent by then.
+    Sent,
+    /// Of an answer with data: it may be a replay, made when the responder had come further; and those requests that the requester has
+    /// gone back over need not be in the capture.
+    Unknown,
+}
+
+/// More messages than these are never under way.
+const MOST_BEYOND: u64 = 1 << 21;
 /// Between two PSNs so many requests at most are looked through.
 const LOOKED_THROUGH: usize = 256;
 /// Behind a gap by so many PSNs no answer to what is in front of it is under way any more. PSNs wrap at 2^24.
@@ -90,7 +104,7 @@ impl Flow {
 
     /// The MSN of a response that answers for all in front of `to`. How the count began lies between what the response allows
     /// at least and at most, and between what all responses before allowed.
-    pub(super) fn count(&mut self, seen: &Seen<'_>, msn: Msn, to: Psn, is_exact: bool, out: &mut Out<'_>) {
+    pub(super) fn count(&mut self, seen: &Seen<'_>, msn: Msn, to: Psn, beyond: Beyond, out: &mut Out<'_>) {
         let Some(requests) = &mut self.requests else { return };
         match requests.gap_end.map(|end| to.distance(end)) {
             // It is late, and says nothing of what is behind the gap.
@@ -98,22 +112,30 @@ impl Flow {
             Some(FAR_BEHIND..) => requests.gap_end = None,
             _ => {}
         }
-        // Messages of walked requests that lie behind `to`.
-        let mut behind = 0;
+        // Messages of walked requests that lie behind `to`, and others that the capture may have missed: of a READ it need not be known
+        // how many PSNs it takes.
+        let (mut behind, mut missed) = (0, 0);
         let from = self.window.lower_bound(to);
         for index in from..=from.saturating_add(LOOKED_THROUGH) {
-            match self.window.get(index) {
-                Some(entry) if entry.psn.distance(requests.walked) < 0 => {
-                    behind += u64::from(entry.ends_message())
-                }
-                _ => break,
+            let Some(entry) = self.window.get(index) else { break };
+            let is_walked = entry.psn.distance(requests.walked) < 0;
+            if !is_walked && self.sizes.known().is_some() {
+                break;
+            }
+            behind += u64::from(is_walked && entry.ends_message());
+            if !entry.span_is_known {
+                missed += u64::from(entry.span).saturating_sub(1);
             }
             if index == from.saturating_add(LOOKED_THROUGH) {
                 return;
             }
         }
         let least = requests.ends_walked.saturating_sub(behind);
-        let most = if is_exact { least } else { requests.ends.max(least) + requests.missing };
+        let most = match beyond {
+            Beyond::Nothing => least,
+            Beyond::Sent => requests.ends.max(least) + requests.missing + missed,
+            Beyond::Unknown => least + MOST_BEYOND,
+        };
         // A READ in front of `to` may count when its answer is complete only.
         let Ok(room) = u32::try_from(most - least) else { return };
         if room >= 1 << 22 {

@@ -24,8 +24,8 @@ const SILENCE: i64 = 1_000_000_000;
 pub(crate) struct Recurrence {
     /// The PSN that it begins with.
     begin: Psn,
-    /// How many messages the responder had counted.
-    counted: Msn,
+    /// How many messages the responder had counted, if it had answered at all.
+    counted: Option<Msn>,
     /// All that the capture has of the conversation is repeated, and nothing was under way: whoever repeats it is in the very state of
     /// one who begins it.
     is_whole: bool,
@@ -36,23 +36,36 @@ pub(crate) struct Recurrence {
 }
 
 impl Flow {
-    /// The requester goes back to this PSN.
-    pub(super) fn may_recur(&mut self, seen: &Seen<'_>, cause: Cause, out: &mut Out<'_>) {
+    /// The requester goes back to this PSN, which it sent at this time before.
+    pub(super) fn may_recur(&mut self, seen: &Seen<'_>, cause: Cause, sent: i64, out: &mut Out<'_>) {
         let psn = seen.bth.psn;
         if matches!(cause, Cause::Nak | Cause::Rnr | Cause::ImpliedNak) {
             // The responder asks for it, so it is the same conversation.
             return self.is_same(out);
         }
-        let (Some(requests), Some((high, counted, _))) = (&mut self.requests, self.answers.high) else {
-            return;
-        };
-        let is_answered = high.distance(psn) >= 0;
+        let (Some(requests), high) = (&mut self.requests, self.answers.high) else { return };
         // Another connection would have been agreed on.
-        if !is_answered || self.agreed.is_some() || requests.recurrence.is_some() {
+        if self.agreed.is_some() {
             return;
         }
-        let is_soon = seen.has_time && seen.time.saturating_sub(self.answers.last_time) < REMADE;
-        let is_whole = psn.distance(requests.first) <= 0 && requests.completed == requests.next && !is_soon;
+        let is_answered = high.is_some_and(|(high, ..)| high.distance(psn) >= 0);
+        let last_time = if is_answered { self.answers.last_time } else { sent };
+        let is_soon = seen.has_time && seen.time.saturating_sub(last_time) < REMADE;
+        if !is_answered && is_soon {
+            return;
+        }
+        // What was not answered may have been, and the capture has missed it.
+        let is_done = requests.completed == requests.next || !is_answered;
+        let is_whole = psn.distance(requests.first) <= 0 && is_done && !is_soon;
+        if let Some(recurrence) = &mut requests.recurrence {
+            // The capture may have its first packets in each other's place.
+            if psn.distance(recurrence.begin) < 0 {
+                recurrence.begin = psn;
+                recurrence.is_whole |= is_whole;
+            }
+            return;
+        }
+        let counted = high.map(|(_, counted, _)| counted);
         requests.recurrence = Some(Box::new(Recurrence {
             begin: psn,
             counted,
@@ -91,16 +104,12 @@ impl Flow {
         let Some(recurrence) = self.requests.as_mut().and_then(|requests| requests.recurrence.take()) else {
             return;
         };
+        if self.reasons.has(Reason::Reordered) {
+            // What stands in front of the answer need not have been sent before it.
+            return self.doubt(Reason::Recurring);
+        }
         for (rule, frames, what) in recurrence.waiting {
             out.find(rule, &frames, || what);
-        }
-    }
-
-    /// A new request comes: does it follow what came again, or what had been sent before that?
-    pub(super) fn goes_on(&mut self, psn: Psn, out: &mut Out<'_>) {
-        let Some(requests) = &self.requests else { return };
-        if requests.recurrence.is_some() && psn != requests.cursor {
-            self.is_same(out);
         }
     }
 
@@ -114,7 +123,11 @@ impl Flow {
         }
         // What was not complete when it was counted may be now.
         let open = requests.ends.saturating_sub(requests.ends_walked) + requests.missing + 1;
-        let more = i64::from(msn.distance(recurrence.counted));
+        let Some(counted) = recurrence.counted else {
+            self.never_told();
+            return false;
+        };
+        let more = i64::from(msn.distance(counted));
         if (0..=i64::try_from(open).unwrap_or(i64::MAX)).contains(&more) {
             if recurrence.is_whole {
                 self.doubt(Reason::Recurring);
@@ -133,7 +146,7 @@ impl Flow {
         true
     }
 
-    /// The capture ends, and no answer has told.
+    /// No answer has told, or can tell.
     pub(super) fn never_told(&mut self) {
         let recurrence = self.requests.as_mut().and_then(|requests| requests.recurrence.take());
         if recurrence.is_some() {

@@ -76,7 +76,8 @@ impl Flow {
                 return Role::Late;
             }
             requests.cause = Some(cause);
-            self.may_recur(seen, cause, out);
+            let sent = known.map_or(requests.last_time, |entry| entry.last_time);
+            self.may_recur(seen, cause, sent, out);
             self.went_back(seen, cause, out);
             cause
         };

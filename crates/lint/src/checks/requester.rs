@@ -51,7 +51,6 @@ impl Flow {
         let distance = psn.distance(requests.next);
         self.settle_suspect(psn);
         let role = if distance >= 0 {
-            self.goes_on(psn, out);
             self.settle_ghost(psn, out);
             self.new_request(seen, kind, distance, out);
             Role::Request
@@ -69,10 +68,10 @@ impl Flow {
 
     /// A packet that is older than what stands in front of it in the capture.
     pub(super) fn notice_order(&mut self, seen: &Seen<'_>) {
-        let last = self.requests.as_ref().map(|requests| requests.last_time);
-        if seen.has_time && last.is_some_and(|last| seen.time < last.max(self.answers.last_time)) {
+        if seen.has_time && seen.time < self.newest {
             self.doubt(Reason::Reordered);
         }
+        self.newest = self.newest.max(seen.time);
     }
 
     fn begin(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {

@@ -3,6 +3,8 @@
 
 use rdmalab_wire::{Aeth, NakCode, Syndrome};
 
+use super::progress::Beyond;
+use crate::flow::window::Entry;
 use crate::flow::{Flow, Out, Told};
 use crate::packet::Seen;
 use crate::reason::Reason;
@@ -99,6 +101,9 @@ impl Flow {
     fn positive(&mut self, seen: &Seen<'_>, aeth: Aeth, out: &mut Out<'_>) {
         let psn = seen.bth.psn;
         if self.goes_back(psn, aeth.msn) {
+            if self.reasons.has(Reason::Reordered) {
+                return;
+            }
             let high = self.answers.high;
             out.find(RuleId::AckBack, &[seen.frame, high.map_or(0, |high| high.2)], || {
                 format!(
@@ -111,9 +116,13 @@ impl Flow {
             return;
         }
         let entry = self.window.holding(psn).and_then(|index| self.window.get(index));
-        if let Some(entry) =
-            entry.filter(|entry| entry.kind.is_answered() && entry.answered == 0 && !entry.was_answered)
-        {
+        let is_bare = |entry: &&Entry| {
+            entry.kind.is_answered()
+                && entry.answered == 0
+                && !entry.was_answered
+                && entry.surely_takes(psn, self.sizes)
+        };
+        if let Some(entry) = entry.filter(is_bare) {
             // After a repetition, it may say how far the responder is, the answer having been lost in front.
             let has_come_twice =
                 self.stats.has_repeated() || self.stats.duplicates > 0 || self.stats.late > 0;
@@ -130,7 +139,7 @@ impl Flow {
         }
         self.settle_restart(psn, out);
         self.rise(psn, aeth.msn, seen, true, out);
-        self.count(seen, aeth.msn, psn.next(), false, out);
+        self.count(seen, aeth.msn, psn.next(), Beyond::Sent, out);
         self.complete(seen.frame, seen.time, out);
         self.imply(psn, seen);
     }
@@ -139,7 +148,7 @@ impl Flow {
     fn refused(&mut self, seen: &Seen<'_>, aeth: Aeth, out: &mut Out<'_>) {
         let psn = seen.bth.psn;
         self.rise(psn.sub(1), aeth.msn, seen, false, out);
-        self.count(seen, aeth.msn, psn, true, out);
+        self.count(seen, aeth.msn, psn, Beyond::Nothing, out);
         self.complete(seen.frame, seen.time, out);
         self.imply(psn.sub(1), seen);
     }
@@ -153,7 +162,7 @@ impl Flow {
         let high = self.answers.high;
         if let Some((high, _, frame)) = high.filter(|high| psn.distance(high.0) <= 0) {
             // A late one is none of these: its MSN is as old as it is.
-            if self.goes_back(psn.sub(1), aeth.msn) {
+            if self.goes_back(psn.sub(1), aeth.msn) && !self.reasons.has(Reason::Reordered) {
                 out.find(RuleId::NakGap, &[seen.frame, frame], || {
                     format!("asks for psn {psn}, when psn {high} had been acknowledged")
                 });

@@ -2,6 +2,7 @@
 
 use rdmalab_wire::{Aeth, Psn, Syndrome};
 
+use super::progress::Beyond;
 use crate::flow::window::Entry;
 use crate::flow::{Flow, Out, Told};
 use crate::packet::{OperationKind, Seen};
@@ -10,6 +11,8 @@ use crate::rules::RuleId;
 
 /// More responses than these in a row are not lost, but never were sent.
 const FEW_LOST: i32 = 4096;
+/// Two places of capture, one for each direction, are taken to have clocks that differ by less than this, in nanoseconds.
+const SKEW: i64 = 20_000;
 /// More READs than these at once are not looked for.
 const LOOKED_THROUGH: usize = 256;
 
@@ -174,7 +177,10 @@ impl Flow {
     fn other_kind(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
         let psn = seen.bth.psn;
         let entry = self.window.holding(psn).and_then(|index| self.window.get(index));
-        let Some((name, frame)) = entry.map(|entry| (entry.row.name, entry.first_frame)) else { return };
+        let entry = entry.filter(|entry| entry.surely_takes(psn, self.sizes));
+        let Some((name, frame)) = entry.map(|entry| (entry.row.name, entry.first_frame)) else {
+            return self.doubt(Reason::LostAhead);
+        };
         out.find(RuleId::ResponseKind, &[seen.frame, frame], || {
             format!("{} psn {psn} answers a {name}", seen.row.name)
         });
@@ -190,10 +196,14 @@ impl Flow {
         {
             return;
         }
-        // A request that has changed places with the answer in the capture is no proof: something must lie between.
+        // A request that has changed places with the answer in the capture is no proof: something must lie between, and time, as clocks
+        // of two places differ.
+        let is_in_front = |entry: &Entry| {
+            entry.first_frame + 1 < seen.frame
+                && (!seen.has_time || seen.time.saturating_sub(entry.first_time) >= SKEW)
+        };
         let behind = (at + 1..at + 1 + LOOKED_THROUGH).map_while(|index| self.window.get(index));
-        let mut under_way =
-            behind.filter(|entry| counts(entry) && entry.sends == 1 && entry.first_frame + 1 < seen.frame);
+        let mut under_way = behind.filter(|entry| counts(entry) && entry.sends == 1 && is_in_front(entry));
         let last = if depth == 0 { Some(first) } else { under_way.nth(depth - 1) };
         if let Some(last) = last {
             let (psn, frame) = (last.psn, last.first_frame);
@@ -217,7 +227,7 @@ impl Flow {
             self.rise(psn, aeth.msn, seen, true, out);
             if let Some(begin) = begin.filter(|_| is_behind) {
                 // A READ or atomic may count when it is taken, or when it is answered.
-                self.count(seen, aeth.msn, begin, false, out);
+                self.count(seen, aeth.msn, begin, Beyond::Unknown, out);
             }
             if let Syndrome::Ack { credits } = aeth.syndrome {
                 self.credit(seen, aeth.msn, credits, out);

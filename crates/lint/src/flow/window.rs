@@ -113,6 +113,17 @@ impl Entry {
         self.span_is_known = least == most;
     }
 
+    /// Whether it takes this PSN whatever the path MTU is. Of a READ it need not be known how many there are: those behind the least
+    /// number may be of requests that the capture missed.
+    pub fn surely_takes(&self, psn: Psn, sizes: Sizes) -> bool {
+        let offset = psn.distance(self.psn);
+        let span = match self.span_is_known {
+            true => self.span,
+            false => sizes.spans(u32::try_from(self.target.length).unwrap_or(u32::MAX)).0,
+        };
+        u32::try_from(offset).is_ok_and(|offset| offset < span)
+    }
+
     /// The PSN behind it.
     pub fn end(&self) -> Psn {
         self.psn.add(self.span)

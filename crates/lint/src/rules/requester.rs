@@ -50,10 +50,11 @@ AckRequest "ack-request" Note
     "both directions, and five seconds more; the answer may have been lost in front of the place of capture",
     "By the bit AckReq a requester asks to be told how far the responder is: on the last packet of a message, and in between so that its \
      window moves on. One that nobody answers means that the responder is gone, the path is broken, or the requester has given up.";
-RetryLimit "retry-limit" Violation
+RetryLimit "retry-limit" Suspicious
     "A packet that nobody answers is sent again seven times at most, or as often as agreed.",
     "InfiniBand: retry counter",
-    "both directions; the number agreed on from REQ, otherwise 7, the largest that there is",
+    "both directions; the number agreed on from REQ, otherwise 7, the largest that there is; an answer that the capturing program missed \
+     would make a count begin anew",
     "After as many retries without any progress the connection is given up with an error (transport retry counter exceeded). A \
      requester that goes on for ever hides a dead peer from its application.";
 Outstanding "outstanding-reads" Violation

@@ -10,9 +10,8 @@ use super::{captures, judged};
 const BY_HAND: &[(&str, RuleId, u64)] = &[
     ("atomic_or_read", RuleId::ResponseKind, 1),
     ("atomic_write", RuleId::AtomicAligned, 1),
-    ("atomic_write_again", RuleId::RepeatHeader, 3),
+    ("atomic_write_again", RuleId::RepeatHeader, 2),
     ("credits", RuleId::Credits, 2),
-    ("flush", RuleId::RepeatHeader, 1),
     ("flush_again", RuleId::Icrc, 3),
     ("flush_sent", RuleId::Icrc, 1),
     ("opcodes", RuleId::Malformed, 3),

@@ -85,6 +85,13 @@ fn reads_that_may_be_rests_are_not_counted_as_messages() {
     assert!(report.flows.iter().any(|flow| flow.reasons.has(Reason::CountLost)), "{report}");
 }
 
+/// The capture begins with READs that are asked for again: their answers count others that were taken before, which come again later.
+#[test]
+fn answers_to_repeated_reads_count_those_that_come_again_behind() {
+    let kept = [825, 837, 838, 839, 840, 903];
+    left("read_bw_loss", |frame| kept.contains(&frame));
+}
+
 /// Acknowledgements that changed places, and one of whose requests is missing: how many messages that was nobody knows.
 #[test]
 fn late_acknowledgements_count_no_messages_behind_a_gap() {

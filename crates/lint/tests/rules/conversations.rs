@@ -178,11 +178,11 @@ host.a = { ip = "10.0.0.1" }
 host.b = { ip = "10.0.0.2" }
 flow.cm = { from = "a", to = "b", transport = "UD", from_qpn = 1, to_qpn = 1, queue_key = 0x80010000 }
 packet = [
-    { flow = "cm", opcode = "UD_SEND_ONLY", mad = { message = "REQ", local_communication_id = 0x1111, local_qpn = 0x91, max_cm_retries = 15, partition_key = 0xffff } },
-    { flow = "cm", opcode = "UD_SEND_ONLY", reply = true, mad = { message = "MRA", local_communication_id = 0x3333, remote_communication_id = 0x1111, service_timeout = 20 } },
-    { flow = "cm", opcode = "UD_SEND_ONLY", reply = true, mad = { message = "REJ", local_communication_id = 0x3333, remote_communication_id = 0x1111, reason = 28 } },
-    { flow = "cm", opcode = "UD_SEND_ONLY", mad = { message = "REQ", local_communication_id = 0x1112, local_qpn = 0x92, max_cm_retries = 15, partition_key = 0xffff } },
-    { flow = "cm", opcode = "UD_SEND_ONLY", reply = true, mad = { message = "REP", local_communication_id = 0x3333, remote_communication_id = 0x1112, local_qpn = 0x93 } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", mad = { transaction_id = 1, message = "REQ", local_communication_id = 0x1111, local_qpn = 0x91, max_cm_retries = 15, partition_key = 0xffff } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", reply = true, mad = { transaction_id = 1, message = "MRA", local_communication_id = 0x3333, remote_communication_id = 0x1111, service_timeout = 20 } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", reply = true, mad = { transaction_id = 1, message = "REJ", local_communication_id = 0x3333, remote_communication_id = 0x1111, reason = 28 } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", mad = { transaction_id = 2, message = "REQ", local_communication_id = 0x1112, local_qpn = 0x92, max_cm_retries = 15, partition_key = 0xffff } },
+    { flow = "cm", opcode = "UD_SEND_ONLY", reply = true, mad = { transaction_id = 2, message = "REP", local_communication_id = 0x3333, remote_communication_id = 0x1112, local_qpn = 0x93 } },
 ]
 "#;
 
@@ -235,7 +235,7 @@ packet = [
     { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
     { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
     { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 1 }, aeth = { msn = 2 } },
-    { opcode = "RC_SEND_ONLY", bth = { psn = 500 }, payload = { length = 8 } },
+    { opcode = "RC_SEND_ONLY", bth = { psn = 500 }, payload = { length = 8 }, time = 1_000_000_000 },
     { opcode = "RC_SEND_ONLY", bth = { psn = 501 }, payload = { length = 8 } },
     { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 500 }, aeth = { msn = 1 } },
     { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 501 }, aeth = { msn = 2 } },

@@ -1,6 +1,6 @@
 //! What a capture leaves open is said, not guessed.
 
-use rdmalab_craft::wire::{Msn, TransportKind};
+use rdmalab_craft::wire::{Msn, Psn, TransportKind};
 use rdmalab_lint::{Reason, Report, RuleId, Severity};
 
 use super::conversations::{AGAIN_FROM_THE_FIRST, ORDINARY, READ_AGAIN, READS_AT_ONCE, RECURRING, SENDS};
@@ -78,6 +78,44 @@ fn an_answer_that_nobody_asked_for_may_lack_its_request() {
         "#,
     ));
     assert_eq!(report.count(Severity::Violation), 0, "{report}");
+}
+
+/// One READ is there, and answers to others: by the smallest path MTU it takes 79 PSNs.
+#[test]
+fn regression_answers_to_missing_requests_are_not_those_of_a_long_read() {
+    let of_reads = r#"
+        { opcode = "RC_READ_RESPONSE_LAST", reply = true, bth = { psn = 19 }, aeth = { msn = 1 }, payload = { length = 544 } },
+        { opcode = "RC_READ_RESPONSE_LAST", reply = true, bth = { psn = 78 }, aeth = { msn = 4 }, payload = { length = 544 } },
+    "#;
+    let of_an_atomic =
+        r#"{ opcode = "RC_ATOMIC_ACKNOWLEDGE", reply = true, bth = { psn = 20 }, aeth = { msn = 2 } }"#;
+    for answers in [of_reads, of_an_atomic] {
+        let request = r#"{ opcode = "RC_READ_REQUEST", reth = { length = 20_000 } }"#;
+        let report = judge(&talk(&format!("packet = [{request}, {answers}]")));
+        assert_eq!(report.count(Severity::Violation), 0, "{report}");
+    }
+}
+
+/// A request that nobody answered, as far as the capture goes, and much later another one with its number.
+#[test]
+fn regression_what_was_not_answered_may_come_again_in_another_conversation() {
+    let mut conversation = talk(AGAIN_FROM_THE_FIRST);
+    conversation.drain(1..4);
+    let report = judge(&conversation);
+    assert_eq!(report.count(Severity::Violation), 0, "{report}");
+    // Without connection management, but at once: nobody makes queue pairs anew in a millisecond.
+    conversation[1].time = conversation[0].time + 1_000_000;
+    assert_eq!(judge(&conversation[..2]).count_of(RuleId::RepeatHeader), 1);
+}
+
+/// It is as old as the one of the first packet.
+#[test]
+fn regression_acknowledgements_out_of_order_by_the_captures_times_do_not_go_back() {
+    let mut conversation = talk(SENDS);
+    conversation[5].packet.bth.psn = Psn::new(0);
+    assert_eq!(judge(&conversation).count_of(RuleId::AckBack), 1);
+    conversation[5].time = conversation[3].time;
+    assert_eq!(judge(&conversation).count_of(RuleId::AckBack), 0);
 }
 
 /// rxe answers the rest of a READ with MIDDLE; what asks for it may be all that the capture has of the READ.

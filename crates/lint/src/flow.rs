@@ -14,7 +14,7 @@ pub(crate) mod replies;
 pub(crate) mod times;
 pub(crate) mod window;
 
-use rdmalab_wire::{Msn, PKey, Psn, TransportKind};
+use rdmalab_wire::{Msn, PKey, Psn, QKey, TransportKind};
 
 use crate::checks::recurrence::Recurrence;
 use crate::finding::Findings;
@@ -65,6 +65,25 @@ pub(crate) struct Agreed {
     pub frames: [u64; 2],
 }
 
+/// What packets to one queue pair have alike was another value before a packet: the value, the packet's frame and its name.
+pub(crate) type Changed<T> = (T, u64, &'static str);
+
+/// The queue key of datagrams to a queue pair.
+pub(crate) struct QueueKey {
+    pub key: QKey,
+    /// Frame of the message that told it, if one did.
+    pub told: Option<u64>,
+    /// What it was before the last packet, if that changed it.
+    pub changed: Option<Changed<QKey>>,
+}
+
+impl QueueKey {
+    /// One that a message of connection management told.
+    pub fn told(key: QKey, frame: u64) -> QueueKey {
+        QueueKey { key, told: Some(frame), changed: None }
+    }
+}
+
 /// Something that the responder said and the requester is to act upon.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
@@ -97,8 +116,10 @@ pub(crate) struct Flow {
     pub key: FlowKey,
     pub number: u64,
     pub transport: TransportKind,
-    /// What it was before the last packet, if that changed it, and the packet's frame and name.
-    pub changed: Option<(TransportKind, u64, &'static str)>,
+    /// What it was before the last packet, if that changed it.
+    pub changed: Option<Changed<TransportKind>>,
+    /// The queue key of datagrams.
+    pub queue_key: Option<QueueKey>,
     pub udp_source: Option<u16>,
     pub partition: Option<(PKey, u64)>,
     /// The flow that the answers come in, by its place in the table.
@@ -206,6 +227,7 @@ impl Flow {
             number,
             transport,
             changed: None,
+            queue_key: None,
             udp_source: None,
             partition: None,
             peer: None,

@@ -146,6 +146,7 @@ impl Linter {
         let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
         flow.partition(seen, &mut out);
         flow.transport(seen, &mut out);
+        flow.queue_key(seen, &mut out);
         flow.effect.packet(seen.time, seen.payload_length as u64);
         if seen.ecn == Some(Ecn::Ce) {
             flow.marked = Some(seen.frame);

@@ -1,8 +1,11 @@
 //! Connection management: who calls whom, by which messages. What REQ and REP agree on is in `agreement`, alternate paths are in
-//! `path`, messages that come again in `again`, what a REJ ends in `rejection`, services for datagrams in `service`.
+//! `path`, messages that come again in `again`, whose a message is in `identity`, what is to be in each in `form`, what a REJ ends in
+//! `rejection`, services for datagrams in `service`.
 
 mod again;
 mod agreement;
+mod form;
+mod identity;
 mod path;
 mod rejection;
 mod service;
@@ -10,19 +13,22 @@ mod service;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use rdmalab_wire::mad::{Req, response_timeout_nanoseconds};
-use rdmalab_wire::{Address, CmMessage, QKey, Qpn, RawMad};
+use rdmalab_wire::{Address, CmMessage, Qpn, RawMad};
 
 use crate::finding::Findings;
 use crate::packet::{FlowKey, Seen};
-use crate::rules::RuleId;
 use again::{Message, Said};
 pub(crate) use agreement::Agreement;
 use path::Offer;
 pub(crate) use path::{Alternate, Route};
 use service::Question;
+pub(crate) use service::Service;
 
 /// Connections that are remembered; the oldest make room.
 pub(crate) const MOST_CONNECTIONS: usize = 8192;
+
+/// So many of them between two hosts are looked through for one that a message with wrong IDs may be of.
+const MOST_SEARCHED: usize = 64;
 
 /// The class of communication management.
 const CLASS: u8 = 0x07;
@@ -83,6 +89,8 @@ pub(crate) enum Agreed {
     Connection(Agreement),
     /// Whether there is an alternate path, by an APR.
     Path(Alternate),
+    /// The queue key of a service for datagrams, by a SIDR_REP.
+    Service(Service),
 }
 
 impl Connections {
@@ -103,8 +111,10 @@ impl Connections {
         match message {
             CmMessage::Req(req) => {
                 let call = (from, to, req.local_communication_id);
-                let is_known =
-                    self.calls.get(&call).is_some_and(|connection| connection.req.local_qpn == req.local_qpn);
+                let is_known = self.calls.get(&call).is_some_and(|connection| {
+                    connection.req.local_qpn == req.local_qpn
+                        && connection.transaction == header.transaction_id
+                });
                 if !is_known {
                     // Its number may have been another connection's.
                     self.ended.remove(&FlowKey { source: to, destination: from, queue_pair: req.local_qpn });
@@ -118,14 +128,22 @@ impl Connections {
             CmMessage::Rtu(rtu) => {
                 let call = (from, to, rtu.local_communication_id);
                 let called = (to, from, rtu.remote_communication_id);
+                let rtu_said = said("RTU");
+                if !self.calls.contains_key(&call) && !self.calls.contains_key(&called) {
+                    let ids = (rtu.local_communication_id, rtu.remote_communication_id);
+                    self.is_astray(ids, &rtu_said, seen, findings);
+                }
                 self.is_of_the_caller(&call, &called, "RTU", seen, findings);
                 self.names(&call, rtu.remote_communication_id, "RTU", seen, findings);
                 self.is_rejected(&call, "RTU", seen, findings);
-                self.again(&call, &said("RTU"), true, seen, findings);
+                self.is_of_transaction(&call, true, &rtu_said, seen, findings);
+                self.again(&call, &rtu_said, true, seen, findings);
             }
             CmMessage::Dreq(dreq) => {
                 let ids = (dreq.local_communication_id, dreq.remote_communication_id);
-                self.either_way(ids, &said("DREQ"), seen, findings);
+                if let Some((call, by_caller)) = self.either_way(ids, &said("DREQ"), seen, findings) {
+                    self.is_for_queue_pair(&call, by_caller, &dreq, seen, findings);
+                }
             }
             CmMessage::Drep(drep) => {
                 let ids = (drep.local_communication_id, drep.remote_communication_id);
@@ -154,26 +172,11 @@ impl Connections {
             }
             CmMessage::Apr(apr) => return self.judge(&apr, &said("APR"), seen, findings).map(Agreed::Path),
             CmMessage::SidrReq(req) => self.ask(&req, &said("SIDR_REQ"), seen, findings),
-            CmMessage::SidrRep(rep) => self.find_service(&rep, seen, findings),
+            CmMessage::SidrRep(rep) => {
+                return self.find_service(&rep, &said("SIDR_REP"), seen, findings).map(Agreed::Service);
+            }
         }
         None
-    }
-
-    fn form(&self, seen: &Seen<'_>, mad: &RawMad<'_>, findings: &mut Findings) {
-        let Some(header) = mad.header else { return };
-        let queue_key = seen.headers.deth.map(|deth| deth.queue_key);
-        let wrong = if header.base_version != 1 {
-            format!("base version {}", header.base_version)
-        } else if header.class.0 == CLASS && header.class_version != 2 {
-            format!("class version {}", header.class_version)
-        } else if header.class.0 == CLASS && header.attribute_id >= REQ && header.method.0 != SEND {
-            format!("method {:#04x}", header.method.0)
-        } else if let Some(key) = queue_key.filter(|key| *key != QKey::GSI) {
-            format!("queue key {key}")
-        } else {
-            return;
-        };
-        findings.add(RuleId::CmForm, None, &[seen.frame], || wrong);
     }
 
     fn begin(&mut self, call: Call, connection: Connection) {
@@ -185,99 +188,6 @@ impl Connections {
                 self.calls.remove(&old);
                 self.forgotten += 1;
             }
-        }
-    }
-
-    /// An answer's ID of the other side, by a side that called.
-    fn names(&self, call: &Call, id: u32, name: &str, seen: &Seen<'_>, findings: &mut Findings) {
-        let answered = self.calls.get(call).and_then(|connection| connection.answered);
-        if let Some((told, frame)) = answered.filter(|(told, _)| *told != id) {
-            findings.add(RuleId::CmAnswer, None, &[seen.frame, frame], || {
-                format!("{name} names the communication ID {id:#010x}, the REP's is {told:#010x}")
-            });
-        }
-    }
-
-    /// A message that the side that called may send, or the other one, with its communication IDs, its sender's first. Gives the
-    /// connection, and whether the caller sends it.
-    fn either_way(
-        &mut self,
-        (local, remote): (u32, u32),
-        message: &Message,
-        seen: &Seen<'_>,
-        findings: &mut Findings,
-    ) -> Option<(Call, bool)> {
-        let (from, to) = (seen.key.source, seen.key.destination);
-        let (called, caller) = ((to, from, remote), (from, to, local));
-        if self.calls.contains_key(&caller) {
-            self.names(&caller, remote, message.name, seen, findings);
-            self.again(&caller, message, true, seen, findings);
-            return Some((caller, true));
-        }
-        let connection = self.calls.get_mut(&called)?;
-        // Before its REP, it need not have chosen an ID.
-        let told = connection.answered.or(connection.named).filter(|_| local != 0);
-        if let Some((told, frame)) = told.filter(|(told, _)| *told != local) {
-            findings.add(RuleId::CmAnswer, None, &[seen.frame, frame], || {
-                let name = message.name;
-                format!("{name} has the communication ID {local:#010x}, its sender named {told:#010x} before")
-            });
-        }
-        if local != 0 && connection.answered.is_none() {
-            connection.named.get_or_insert((local, seen.frame));
-        }
-        self.again(&called, message, false, seen, findings);
-        Some((called, false))
-    }
-
-    /// A connection that was rejected goes no further.
-    fn is_rejected(&self, call: &Call, name: &str, seen: &Seen<'_>, findings: &mut Findings) {
-        let rejected = self.calls.get(call).and_then(|connection| connection.rejected);
-        // Two packets that the capture has in each other's place are no proof.
-        if let Some((_, frame)) = rejected.filter(|(_, frame)| frame + 1 < seen.frame) {
-            findings.add(RuleId::CmRejected, None, &[seen.frame, frame], || {
-                format!("{name} of a connection that was rejected")
-            });
-        }
-    }
-
-    /// A message that only who called sends, or only who was called: wrong where the call is known from the other side alone.
-    fn is_of_the_caller(
-        &self,
-        right: &Call,
-        wrong: &Call,
-        name: &str,
-        seen: &Seen<'_>,
-        findings: &mut Findings,
-    ) {
-        if self.calls.contains_key(right) {
-            return;
-        }
-        if let Some(connection) = self.calls.get(wrong) {
-            findings.add(RuleId::CmOrder, None, &[seen.frame, connection.frame], || {
-                format!("{name} comes from the side whose answer it would be")
-            });
-        }
-    }
-
-    /// A REP to a call that is not known: wrong if it is of the transaction of one that is, and that waits. Another one, which the
-    /// capture does not have, may be meant otherwise.
-    fn unknown(
-        &self,
-        (from, to): (Address, Address),
-        id: u32,
-        rep: &Message,
-        frame: u64,
-        findings: &mut Findings,
-    ) {
-        let mut calls = self.calls.range((to, from, 0)..=(to, from, u32::MAX)).take(64);
-        let meant = calls.find(|(_, connection)| {
-            connection.answered.is_none() && connection.transaction == rep.transaction
-        });
-        if let Some((call, connection)) = meant {
-            findings.add(RuleId::CmAnswer, None, &[frame, connection.frame], || {
-                format!("{} names the communication ID {id:#010x}, the REQ's is {:#010x}", rep.name, call.2)
-            });
         }
     }
 }

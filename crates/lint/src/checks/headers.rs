@@ -1,10 +1,11 @@
 //! Fields of the base header, and of the acknowledgement header.
 
 use rdmalab_trace::{Record, Roce};
-use rdmalab_wire::{NakCode, OpcodeRow, Syndrome, TransportKind};
+use rdmalab_wire::mad::{Field, MadHeader};
+use rdmalab_wire::{Carrier, NakCode, OpcodeRow, RawMad, Syndrome, TransportKind};
 
 use crate::finding::Findings;
-use crate::flow::{Flow, Out};
+use crate::flow::{Changed, Flow, Out, QueueKey};
 use crate::packet::{OperationKind, Seen};
 use crate::rules::RuleId;
 
@@ -18,6 +19,25 @@ pub(crate) fn of_roce(record: &Record<'_>, roce: &Roce<'_>, findings: &mut Findi
                 "the bits in front of the queue pair are {:#x}, those in front of the PSN {:#x}",
                 bth.reserved_6, bth.reserved_7
             )
+        });
+    }
+    if let Carrier::Native(lrh, _) = &roce.carrier
+        && (lrh.reserved_2 != 0 || lrh.reserved_5 != 0)
+    {
+        findings.add(RuleId::ReservedBits, None, &frame, || {
+            format!("the reserved bits of the LRH are {:#x} and {:#x}", lrh.reserved_2, lrh.reserved_5)
+        });
+    }
+    if let Carrier::RoceV2Ipv4(ip, _) = &roce.carrier
+        && ip.reserved_flag
+    {
+        findings.add(RuleId::ReservedBits, None, &frame, || {
+            "the reserved flag of the IP header is set".to_owned()
+        });
+    }
+    if let Some(name) = roce.mad().and_then(|mad| reserved_of(&mad)) {
+        findings.add(RuleId::ReservedBits, None, &frame, || {
+            format!("{name} of the management datagram is not zero")
         });
     }
     let headers = &roce.packet.headers;
@@ -73,6 +93,26 @@ fn syndrome(roce: &Roce<'_>, frame: &[u64], findings: &mut Findings) {
     }
 }
 
+/// A reserved field of a management datagram that is not zero, by its name.
+fn reserved_of(mad: &RawMad<'_>) -> Option<&'static str> {
+    let header = mad.header.map(|header| header.encode())?;
+    mad.field_groups().find_map(|group| {
+        let bytes = match group.base.checked_sub(MadHeader::LENGTH) {
+            Some(at) => mad.data.get(at..)?,
+            None => &header[..],
+        };
+        let is_set = |field: &&Field| {
+            let is_reserved = field.name.rsplit('.').next().is_some_and(|name| name.starts_with("reserved"));
+            is_reserved
+                && match field.value(bytes) {
+                    Some(value) => value != 0,
+                    None => field.slice(bytes).is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0)),
+                }
+        };
+        group.fields.iter().find(is_set).map(|field| field.name)
+    })
+}
+
 /// Whether the receiver's receive is complete with such a packet: the first packet of a SEND takes it, the last completes it.
 fn completes_receive(row: &OpcodeRow) -> bool {
     let is_send = OperationKind::of(row.opcode & 0x1f) == Some(OperationKind::Send);
@@ -83,19 +123,36 @@ impl Flow {
     /// The transport of packets to one queue pair. One packet of another is found when the next is as before; several are another
     /// conversation's.
     pub(crate) fn transport(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
-        let (before, now) = (self.transport, seen.row.transport);
-        self.transport = now;
-        let changed = self.changed.take();
-        if before == now {
-            return;
+        let now = seen.row.transport;
+        if let Some((odd, frame, name)) = odd_one(&mut self.transport, &mut self.changed, now, seen) {
+            out.find(RuleId::Transport, &[frame, seen.frame], || {
+                format!("a {odd} {name} among packets of {now}")
+            });
         }
-        match changed {
-            Some((first, frame, name)) if first == now => {
-                out.find(RuleId::Transport, &[frame, seen.frame], || {
-                    format!("a {before} {name} among packets of {now}")
+    }
+
+    /// The queue key of datagrams to one queue pair: the one that was told, or else the same one in all of them.
+    pub(crate) fn queue_key(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
+        let Some(deth) = seen.headers.deth.filter(|_| seen.row.transport == TransportKind::Ud) else {
+            return;
+        };
+        let now = deth.queue_key;
+        let known = self.queue_key.get_or_insert(QueueKey { key: now, told: None, changed: None });
+        match known.told {
+            Some(frame) if known.key != now => {
+                let key = known.key;
+                out.find(RuleId::QueueKey, &[seen.frame, frame], || {
+                    format!("queue key {now}, told was {key}")
                 });
             }
-            _ => self.changed = Some((before, seen.frame, seen.row.name)),
+            Some(_) => {}
+            None => {
+                if let Some((odd, frame, _)) = odd_one(&mut known.key, &mut known.changed, now, seen) {
+                    out.find(RuleId::QueueKey, &[frame, seen.frame], || {
+                        format!("queue key {odd}, among packets with {now}")
+                    });
+                }
+            }
         }
     }
 
@@ -111,4 +168,24 @@ impl Flow {
             });
         }
     }
+}
+
+/// The next packet to a queue pair, whose packets have something alike. Gives what the one before had, if it alone was another one.
+fn odd_one<T: PartialEq>(
+    all: &mut T,
+    changed: &mut Option<Changed<T>>,
+    now: T,
+    seen: &Seen<'_>,
+) -> Option<Changed<T>> {
+    let is_back = changed.as_ref().is_some_and(|(first, ..)| *first == now);
+    let before = changed.take();
+    if *all == now {
+        return None;
+    }
+    let odd = std::mem::replace(all, now);
+    if is_back {
+        return before.map(|(_, frame, name)| (odd, frame, name));
+    }
+    *changed = Some((odd, seen.frame, seen.row.name));
+    None
 }

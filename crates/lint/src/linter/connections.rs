@@ -5,7 +5,7 @@ use rdmalab_wire::{Psn, TransportKind};
 
 use super::Linter;
 use crate::checks::cm::{self, Agreement, Route};
-use crate::flow::{Agreed, Flow, Out};
+use crate::flow::{Agreed, Flow, Out, QueueKey};
 use crate::observer::Observer;
 use crate::packet::{FlowKey, Seen};
 use crate::rules::RuleId;
@@ -26,6 +26,12 @@ impl Linter {
         match agreed {
             Some(cm::Agreed::Connection(agreement)) => self.agree(&agreement, observer),
             Some(cm::Agreed::Path(alternate)) => self.table.alternate(&alternate),
+            Some(cm::Agreed::Service(service)) => {
+                let place = self.flow(&service.flow, TransportKind::Ud, service.frame, observer);
+                if let Some(flow) = self.table.get_mut(place) {
+                    flow.queue_key = Some(QueueKey::told(service.queue_key, service.frame));
+                }
+            }
             None => {}
         }
     }

@@ -2,10 +2,11 @@
 
 rules! { Cm
 CmForm "cm-form" Violation
-    "Messages of connection management have the versions and the queue key of their class.",
+    "Messages of connection management have the versions and the queue key of their class, and zero where the header says nothing.",
     "InfiniBand: management datagrams, general services interface",
     "the datagram",
-    "Base version 1, class version 2, the method Send, and the queue key 0x80010000 that every general services interface has. Others are dropped.";
+    "Base version 1, class version 2, the method Send, and the queue key 0x80010000 that every general services interface has. Others are \
+     dropped. A status is for what answers a Get or Set; class specific bytes and an attribute modifier have no meaning here.";
 CmRepeat "cm-repeat" Violation
     "A message of connection management that is sent again is the same.",
     "InfiniBand: communication management, retries",
@@ -13,16 +14,23 @@ CmRepeat "cm-repeat" Violation
     "REQ, REP and DREQ are repeated until they are answered. The receiver knows the repetition by its communication IDs and answers as \
      before; different content would be taken by one side and not by the other.";
 CmAnswer "cm-answer" Violation
-    "An answer of connection management names the connection that it answers.",
-    "InfiniBand: communication management, communication IDs",
-    "the message that it answers, of the same transaction",
-    "Each side finds its connection by the communication ID that it chose itself. An answer with another ID is for nobody.";
+    "An answer of connection management names the connection that it answers, and is of its transaction.",
+    "InfiniBand: communication management, communication IDs; management datagrams, transaction ID",
+    "the message that it answers; of one with a wrong ID, either the other ID or the transaction",
+    "Each side finds its connection by the communication ID that it chose itself, and the question by its transaction. An answer with \
+     another ID is for nobody.";
 CmOrder "cm-order" Suspicious
     "Messages of connection management stand behind those that they answer, and come from the side whose turn it is.",
     "InfiniBand: communication management, message exchanges",
     "both messages, two packets apart; a question that came again, the first one having been missed by the capture, looks the same",
     "REQ, REP and RTU make a connection, in this order: the caller sends REQ and RTU, who was called the REP. DREQ and DREP end it, LAP \
      and APR are about another path. An answer in front of its question means that the two sides are out of step.";
+CmQueuePair "cm-queue-pair" Violation
+    "A DREQ names the queue pair that its receiver has in the connection.",
+    "InfiniBand: communication management, DREQ",
+    "REQ and REP of the connection, with the same communication IDs",
+    "Beside the communication IDs, a DREQ says which queue pair is to be disconnected. One that names another is not about this connection, \
+     and its receiver drops it.";
 CmRejected "cm-rejected" Suspicious
     "A connection that was rejected goes no further.",
     "InfiniBand: communication management, REJ",

@@ -7,8 +7,9 @@ HeaderVersion "header-version" Violation
     "the base header",
     "There is only one version. A receiver drops packets of another without a word.";
 ReservedBits "reserved-bits" Violation
-    "Reserved bits of the base header and of extended headers are sent as zero.",
-    "InfiniBand: base transport header; datagram, extended reliable connection and flush extended headers",
+    "Reserved bits of headers, and of messages of connection management, are sent as zero.",
+    "InfiniBand: local route header; base transport header; datagram, extended reliable connection and flush extended headers; \
+     communication management. IP: RFC 791 §3.1",
     "the headers",
     "Receivers ignore reserved bits, so that a later specification can give them a meaning; that only works if senders leave \
      them zero now.";
@@ -25,6 +26,13 @@ Transport "transport" Suspicious
      same",
     "The three upper bits of the opcode name the service: reliable or unreliable connection, datagram. A queue pair is made for one of them, \
      and drops packets of another in silence, so that what they carry never arrives.";
+QueueKey "queue-key" Suspicious
+    "Datagrams to a queue pair have its queue key.",
+    "InfiniBand: queue keys; communication management, service ID resolution (SIDR)",
+    "the SIDR_REP that told the key, or else three datagrams to one queue pair from the same host; a program may have changed the key in \
+     between",
+    "A queue pair for datagrams has one queue key, and drops what comes with another one in silence: a key shows that the sender was told \
+     how to reach it. Who asks for a service by SIDR is told the key.";
 Syndrome "reserved-syndrome" Violation
     "The syndrome of an acknowledgement has a meaning.",
     "InfiniBand: acknowledge extended header, syndrome",

@@ -10,7 +10,7 @@ use crate::sound::{Packet, file};
 pub struct Told {
     pub name: &'static str,
     bit: usize,
-    bits: usize,
+    pub bits: usize,
 }
 
 /// The fields of a packet that stand in it.

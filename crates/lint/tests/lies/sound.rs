@@ -30,7 +30,24 @@ pub struct Sound {
 /// siw's sends as soon as its application posts (docs/SIW.md).
 const KNOWN: [(&str, &[RuleId]); 1] = [("siw_rstream", &[RuleId::MpaFirst])];
 
-const CRAFTED: [(&str, &str); 22] = [
+/// Headers that no other conversation has.
+const HEADERS: &str = r#"
+packet = [
+    { opcode = "RC_SEND_ONLY_IMM", payload = { length = 8 } },
+    { opcode = "RC_SEND_ONLY_INV", payload = { length = 8 } },
+    { opcode = "RC_WRITE_ONLY_IMM", reth = { length = 8 }, payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 2 }, aeth = { msn = 3 } },
+    { opcode = "RC_FLUSH" },
+    { opcode = "RC_READ_RESPONSE_ONLY", reply = true, bth = { psn = 3 }, aeth = { msn = 4 } },
+    { opcode = "RC_ATOMIC_WRITE", reth = { length = 8 } },
+    { opcode = "RC_READ_RESPONSE_ONLY", reply = true, bth = { psn = 4 }, aeth = { msn = 5 } },
+    { opcode = "XRC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RD_SEND_ONLY", payload = { length = 8 } },
+]
+"#;
+
+const CRAFTED: [(&str, &str); 23] = [
+    ("HEADERS", HEADERS),
     ("ORDINARY", conversations::ORDINARY),
     ("IPV6", conversations::IPV6),
     ("NATIVE", conversations::NATIVE),

@@ -186,14 +186,18 @@ packet = [
 ]
 "#;
 
-/// A service for datagrams is asked for and found.
+/// A service for datagrams is asked for, found and used.
 pub const FOUND: &str = r#"
 host.a = { ip = "10.0.0.1" }
 host.b = { ip = "10.0.0.2" }
 flow.cm = { from = "a", to = "b", transport = "UD", from_qpn = 1, to_qpn = 1, queue_key = 0x80010000 }
+flow.ud = { from = "a", to = "b", transport = "UD", from_qpn = 0x54, to_qpn = 0x55, queue_key = 7 }
 packet = [
     { flow = "cm", opcode = "UD_SEND_ONLY", mad = { message = "SIDR_REQ", request_id = 0x77, partition_key = 0xffff, service_id = "0x0000000001110064" } },
     { flow = "cm", opcode = "UD_SEND_ONLY", reply = true, mad = { message = "SIDR_REP", request_id = 0x77, status = 0, qpn = 0x55, service_id = "0x0000000001110064", queue_key = 7 } },
+    { flow = "ud", opcode = "UD_SEND_ONLY", payload = { length = 8 } },
+    { flow = "ud", opcode = "UD_SEND_ONLY", payload = { length = 8 } },
+    { flow = "ud", opcode = "UD_SEND_ONLY", payload = { length = 8 } },
 ]
 "#;
 

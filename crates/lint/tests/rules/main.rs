@@ -3,6 +3,7 @@
 mod cases;
 mod conversations;
 mod frames;
+mod management;
 mod stream;
 mod stream_bounds;
 mod stream_cases;

@@ -26,6 +26,7 @@ pub(super) struct Message {
 #[derive(Clone, Copy)]
 pub(super) struct Said {
     pub sum: u32,
+    pub transaction: u64,
     pub frame: u64,
     pub count: u32,
     pub last_time: i64,
@@ -46,7 +47,7 @@ impl Connections {
         let Some(connection) = self.calls.get_mut(call) else { return };
         let req_time = connection.said.get(&(REQ, true)).map(|said| said.last_time);
         let Some(said) = connection.said.get_mut(&(attribute, by_caller)) else {
-            connection.said.insert((attribute, by_caller), Said::of(sum, seen));
+            connection.said.insert((attribute, by_caller), Said::of(message, seen));
             let answer = answer_to(attribute).and_then(|answer| connection.said.get(&(answer, !by_caller)));
             // Two packets that the capture has in each other's place are no proof.
             if let Some(answer) = answer.filter(|answer| answer.frame + 1 < seen.frame) {
@@ -59,7 +60,7 @@ impl Connections {
         if said.sum != sum {
             match attribute {
                 // A wait may be asked for several times, an alternate path loaded anew.
-                MRA | REJ | LAP | APR => *said = Said::of(sum, seen),
+                MRA | REJ | LAP | APR => *said = Said::of(message, seen),
                 _ => {
                     let frame = said.frame;
                     findings.add(RuleId::CmRepeat, None, &[seen.frame, frame], || {
@@ -117,7 +118,8 @@ const fn answer_to(attribute: u16) -> Option<u16> {
 }
 
 impl Said {
-    pub fn of(sum: u32, seen: &Seen<'_>) -> Said {
-        Said { sum, frame: seen.frame, count: 1, last_time: seen.time, last_ip_id: seen.ip_id }
+    pub fn of(message: &Message, seen: &Seen<'_>) -> Said {
+        let Message { sum, transaction, .. } = *message;
+        Said { sum, transaction, frame: seen.frame, count: 1, last_time: seen.time, last_ip_id: seen.ip_id }
     }
 }

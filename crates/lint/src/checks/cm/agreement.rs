@@ -53,9 +53,11 @@ impl Connections {
                 self.is_of_the_caller(&call, &caller, "REP", seen, findings);
                 return None;
             }
-            self.unknown((from, to), rep.remote_communication_id, message, seen.frame, findings);
+            let ids = (rep.local_communication_id, rep.remote_communication_id);
+            self.is_astray(ids, message, seen, findings);
             return None;
         }
+        self.is_of_transaction(&call, false, message, seen, findings);
         self.again(&call, message, false, seen, findings);
         self.is_rejected(&call, "REP", seen, findings);
         let connection = self.calls.get_mut(&call)?;

@@ -23,6 +23,17 @@ impl Connections {
         self.ended.extend([Some(to_caller), to_called].into_iter().flatten().map(|key| (key, frame)));
     }
 
+    /// A connection that was rejected goes no further.
+    pub(super) fn is_rejected(&self, call: &Call, name: &str, seen: &Seen<'_>, findings: &mut Findings) {
+        let rejected = self.calls.get(call).and_then(|connection| connection.rejected);
+        // Two packets that the capture has in each other's place are no proof.
+        if let Some((_, frame)) = rejected.filter(|(_, frame)| frame + 1 < seen.frame) {
+            findings.add(RuleId::CmRejected, None, &[seen.frame, frame], || {
+                format!("{name} of a connection that was rejected")
+            });
+        }
+    }
+
     /// A packet to a queue pair whose connection was rejected.
     pub fn is_over(&mut self, seen: &Seen<'_>, findings: &mut Findings) {
         // Two packets that the capture has in each other's place are no proof.

@@ -5,7 +5,10 @@ use rdmalab_lint::RuleId::*;
 
 use super::Change::{Again, Alter, Move};
 use super::{Case, case};
-use crate::conversations::{CALLED_AGAIN, CALLED_TWICE, FOUND, MIGRATED};
+use crate::conversations::{CALLED_AGAIN, CALLED_TWICE, FOUND, MIGRATED, ORDINARY};
+
+/// The first of the two packets that end the ordinary conversation.
+const DREQ: usize = 21;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -75,6 +78,14 @@ pub fn cases() -> Vec<Case> {
             "the service is there and has no queue pair",
             1,
             Alter(|said| said.change_mad(24 + 10, 0)),
+        ),
+        case(
+            CmQueuePair,
+            &[],
+            ORDINARY,
+            "the DREQ is for another queue pair",
+            DREQ,
+            Alter(|said| said.change_mad(24 + 10, 0xee)),
         ),
         case(CmOrder, &[], MIGRATED, "the LAP comes behind its APR", 5, Move(7)),
         case(

@@ -1,12 +1,12 @@
 //! A packet alone, and the order of packets in messages.
 
 use rdmalab_craft::Checksum;
-use rdmalab_craft::wire::{self, PKey, TransportKind};
+use rdmalab_craft::wire::{self, PKey, QKey, TransportKind};
 use rdmalab_lint::RuleId::*;
 
 use super::Change::Alter;
 use super::{CALL, Case, aeth, case, cut_to, opcode};
-use crate::conversations::{IPV6, NATIVE, ORDINARY, SENDS};
+use crate::conversations::{FOUND, IPV6, NATIVE, ORDINARY, SENDS};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -118,6 +118,14 @@ pub fn cases() -> Vec<Case> {
             "a SEND of an unreliable connection",
             CALL + 4,
             Alter(|said| said.packet.opcode = TransportKind::Uc.opcode(0x04)),
+        ),
+        case(
+            QueueKey,
+            &[],
+            FOUND,
+            "a datagram with another queue key than the SIDR_REP told",
+            3,
+            Alter(|said| said.packet.headers.deth.as_mut().unwrap().queue_key = QKey::new(8)),
         ),
         case(
             Syndrome,

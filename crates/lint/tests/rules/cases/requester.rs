@@ -79,7 +79,7 @@ pub fn cases() -> Vec<Case> {
         case(AckRequest, &[], ASKED, "the second acknowledgement is missing", 3, Miss),
         case(
             CmRejected,
-            &[],
+            &[CmAnswer],
             REJECTED,
             "the REP is for the call that was rejected",
             4,

@@ -11,26 +11,23 @@
 pub(crate) mod effect;
 pub(crate) mod mtu;
 pub(crate) mod replies;
+pub(crate) mod requests;
 pub(crate) mod times;
 pub(crate) mod window;
 
 use rdmalab_wire::{Msn, PKey, Psn, QKey, TransportKind};
 
-use crate::checks::recurrence::Recurrence;
 use crate::finding::Findings;
-use crate::observer::{Cause, Observer};
-use crate::packet::{FlowKey, OperationKind};
+use crate::observer::Observer;
+use crate::packet::FlowKey;
 use crate::reason::{Reason, Reasons};
 use crate::report::Stats;
 use crate::rules::RuleId;
 use effect::Effect;
 use mtu::Sizes;
 use replies::Replies;
+pub(crate) use requests::{Message, Requests};
 use window::Window;
-
-/// How many earlier places of `completed` are remembered: the requester may hear of an acknowledgement later than the
-/// capture, or never.
-const PLACES: usize = 64;
 
 /// Where findings go, and about which flow they are.
 pub(crate) struct Out<'o> {
@@ -54,7 +51,8 @@ impl Out<'_> {
 /// What REQ and REP agreed on for the requests of a direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Agreed {
-    pub first_psn: Psn,
+    /// `None` where the first request may have been cut.
+    pub first_psn: Option<Psn>,
     /// READs and atomics at once.
     pub depth: u8,
     pub retry_count: Option<u8>,
@@ -99,18 +97,6 @@ pub(crate) struct Told {
     pub is_done: bool,
 }
 
-/// A message whose packets are being walked over.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Message {
-    pub kind: OperationKind,
-    pub first_psn: Psn,
-    pub begun: (u64, i64),
-    pub bytes: u64,
-    /// What the RETH of a WRITE says.
-    pub stated: Option<u64>,
-    pub repeated: u64,
-}
-
 /// One direction.
 pub(crate) struct Flow {
     pub key: FlowKey,
@@ -129,6 +115,8 @@ pub(crate) struct Flow {
     pub alternate: Option<FlowKey>,
     /// How often no peer was found.
     pub searches: u32,
+    /// Frame of the last packet that was of it.
+    pub heard: u64,
     /// Used since the last sweep for room.
     pub is_fresh: bool,
     /// The time of the newest packet, of requests and answers: what comes behind it and is older stands in the wrong place.
@@ -148,50 +136,6 @@ pub(crate) struct Flow {
     /// When the last notification came.
     pub notified: Option<i64>,
     pub effect: Effect,
-}
-
-/// Where the requester is.
-pub(crate) struct Requests {
-    pub first: Psn,
-    pub next: Psn,
-    pub cursor: Psn,
-    /// Why it repeats, while it does.
-    pub cause: Option<Cause>,
-    /// How often it has gone back.
-    pub run: u32,
-    pub walked: Psn,
-    pub completed: Psn,
-    places: [Psn; PLACES],
-    place: usize,
-    /// The message that the walk is in.
-    pub message: Option<Message>,
-    /// The message that completing is in.
-    pub completing: Option<Message>,
-    /// Kind of the last packet walked over, and whether its message goes on; `None` behind a gap.
-    pub before: Option<(OperationKind, bool, u64)>,
-    /// Messages that ended in front of `walked`, and in all.
-    pub ends_walked: u64,
-    pub ends: u64,
-    /// Where the last gap ends that the walk has gone over: of messages in front of it, nobody knows how many there are.
-    pub gap_end: Option<Psn>,
-    /// PSNs between `walked` and `next` that no packet has brought.
-    pub missing: u64,
-    /// The last packet went back without a cause: what follows tells whether it was one and the same packet.
-    pub suspect: Option<(Psn, u64)>,
-    /// A repetition that began at no point to go back to: where, in which frame, and the oldest unacknowledged PSN then.
-    pub restart: Option<(Psn, u64, Psn)>,
-    /// It has gone back behind what was answered for: another conversation may have begun.
-    pub recurrence: Option<Box<Recurrence>>,
-    /// Timeouts one behind the other, at which PSN, without an answer between.
-    pub timeouts: (Psn, u32),
-    pub limit_told: bool,
-    /// How often the receiver was not ready for one PSN, one time behind the other.
-    pub rnr_returns: (Psn, u32),
-    /// The last request that asks for an acknowledgement: its last PSN, frame and time.
-    pub asked: Option<(Psn, u64, i64)>,
-    pub identifications_vary: bool,
-    pub last_ip_id: u16,
-    pub last_time: i64,
 }
 
 /// What the responder said last.
@@ -234,6 +178,7 @@ impl Flow {
             peer_key: None,
             alternate: None,
             searches: 0,
+            heard: 0,
             is_fresh: true,
             newest: i64::MIN,
             stats: Stats::default(),
@@ -263,63 +208,5 @@ impl Flow {
 
     pub fn doubt(&mut self, reason: Reason) {
         self.reasons.add(reason);
-    }
-}
-
-impl Requests {
-    pub fn begin(psn: Psn, ip_id: u16) -> Requests {
-        Requests {
-            first: psn,
-            next: psn,
-            cursor: psn,
-            cause: None,
-            run: 0,
-            walked: psn,
-            completed: psn,
-            places: [psn; PLACES],
-            place: 0,
-            message: None,
-            completing: None,
-            before: None,
-            ends_walked: 0,
-            ends: 0,
-            gap_end: None,
-            missing: 0,
-            suspect: None,
-            restart: None,
-            recurrence: None,
-            timeouts: (psn, 0),
-            limit_told: false,
-            rnr_returns: (psn, 0),
-            asked: None,
-            identifications_vary: false,
-            last_ip_id: ip_id,
-            last_time: 0,
-        }
-    }
-
-    /// What was settled was so in another conversation; this one begins here. What was sent since is kept.
-    pub fn begin_at(&mut self, psn: Psn) {
-        (self.first, self.walked, self.completed) = (psn, psn, psn);
-        self.places = [psn; PLACES];
-        (self.message, self.completing, self.before) = (None, None, None);
-        (self.ends_walked, self.missing, self.gap_end) = (0, 0, None);
-        (self.suspect, self.restart, self.recurrence) = (None, None, None);
-    }
-
-    /// `completed` was here, too.
-    pub fn was_at(&mut self, psn: Psn) {
-        if self.places.get(self.place) == Some(&psn) {
-            return;
-        }
-        self.place = (self.place + 1) % PLACES;
-        if let Some(place) = self.places.get_mut(self.place) {
-            *place = psn;
-        }
-    }
-
-    /// Whether the requester may have taken this PSN for its oldest unacknowledged one.
-    pub fn may_be_oldest(&self, psn: Psn) -> bool {
-        self.places.contains(&psn)
     }
 }

@@ -1,8 +1,10 @@
-//! A capture judged, packet by packet. What connections are agreed on, and which flows that makes, is in `connections`.
+//! A capture judged, packet by packet. What connections are agreed on, and which flows that makes, is in `connections`; what
+//! becomes of conversations when packets are cut, in `cut`.
 
 mod connections;
+mod cut;
 
-use rdmalab_trace::{Dissection, Icrc, Record, Roce, Streams};
+use rdmalab_trace::{Dissection, Icrc, Record, Roce, Streams, Unread};
 use rdmalab_wire::{Ecn, Pause, Psn, Qpn, TransportKind};
 
 use crate::checks::cm::Connections;
@@ -16,6 +18,7 @@ use crate::packet::{FlowKey, OperationKind, Seen};
 use crate::reason::{Reason, Reasons};
 use crate::report::{FlowReport, Report, Totals, Unjudged};
 use crate::table::Table;
+use cut::Cuts;
 
 /// Judges the packets of one capture, in their order.
 ///
@@ -43,6 +46,7 @@ pub struct Linter {
     reasons: Reasons,
     totals: Totals,
     unjudged: Unjudged,
+    cuts: Cuts,
     /// The time of the last packet, in nanoseconds.
     now: i64,
 }
@@ -66,6 +70,7 @@ impl Linter {
             reasons: Reasons::default(),
             totals: Totals::default(),
             unjudged: Unjudged::default(),
+            cuts: Cuts::default(),
             now: 0,
         }
     }
@@ -87,7 +92,12 @@ impl Linter {
         self.now = record.time.and_then(|time| i64::try_from(time).ok()).unwrap_or(self.now);
         let before = self.findings.kept.len();
         match dissection.unread(record) {
-            Some(unread) => self.unjudged.add(unread, record),
+            Some(unread) => {
+                self.unjudged.add(unread, record);
+                if unread == Unread::Headers {
+                    self.cut(record, dissection, observer);
+                }
+            }
             None => lengths::malformed(record, dissection, &mut self.findings),
         }
         self.totals.fpdus += dissection.iwarp.len() as u64;
@@ -130,16 +140,13 @@ impl Linter {
             self.datagram(seen, roce, observer);
             return;
         }
-        if self.unjudged.headers.is_some() {
-            self.unjudged.not_followed += 1;
-            return;
-        }
         if seen.row.transport == TransportKind::Cnp {
             self.notification(seen, observer);
             return;
         }
         self.is_over(seen, observer);
         let place = self.flow(&seen.key, seen.row.transport, seen.frame, observer);
+        self.hear(place, seen.frame, observer);
         let Some(flow) = self.table.get_mut(place) else { return };
         flow.udp_source = seen.udp_source.or(flow.udp_source);
         let before = flow.window.len();
@@ -168,6 +175,7 @@ impl Linter {
             (_, Some(kind)) if seen.row.is_request => flow.request(seen, kind, &mut out),
             _ => match self.table.requests_of(place, seen) {
                 Some(asker) => {
+                    self.hear(asker, seen.frame, observer);
                     let Some(flow) = self.table.get_mut(asker) else { return };
                     flow.is_fresh = true;
                     number = flow.number;
@@ -220,7 +228,7 @@ impl Linter {
         while self.table.is_full() {
             let Some(mut flow) = self.table.take_oldest() else { return };
             let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
-            flow.finish(&mut out);
+            self.cuts.finish(&mut flow, &mut out);
         }
     }
 
@@ -262,9 +270,7 @@ impl Linter {
         let paired: Vec<Option<u64>> = Self::peers(&all);
         for (flow, peer) in all.iter_mut().zip(paired) {
             let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
-            if self.unjudged.headers.is_none() {
-                flow.finish(&mut out);
-            }
+            self.cuts.finish(flow, &mut out);
             let is_alive = flow.stats.requests > 0 || flow.stats.responses > 0;
             if is_alive || flow.stats.notifications > 0 || flow.stats.marked > 0 {
                 flows.push(FlowReport::of(flow, peer));

@@ -25,6 +25,8 @@ pub enum Reason {
     Duplicated,
     /// The capture kept less of packets than they had.
     Cut,
+    /// The capture cut packets within their headers, which may have been of the conversation.
+    HeadersCut,
     /// The capture has no times.
     NoTimes,
     /// Packets have no changing IP identification, so that one packet seen twice and two that are the same look alike.
@@ -49,7 +51,7 @@ pub enum Reason {
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Reason; 18] = [
+    pub const ALL: [Reason; 19] = [
         Reason::AnswersUnknown,
         Reason::RequestsUnknown,
         Reason::AgreementUnknown,
@@ -58,6 +60,7 @@ impl Reason {
         Reason::Reordered,
         Reason::Duplicated,
         Reason::Cut,
+        Reason::HeadersCut,
         Reason::NoTimes,
         Reason::NoIdentification,
         Reason::PathMtuUnknown,
@@ -124,6 +127,36 @@ impl Reason {
                 MpaCrc,
                 MpaPad,
                 MpaMarker,
+            ],
+            Reason::HeadersCut => &[
+                CmPsn,
+                OpcodeOrder,
+                MessageLength,
+                MissingRequests,
+                RepeatHeader,
+                RepeatPayload,
+                ReadRetry,
+                RestartPoint,
+                RnrWait,
+                RnrRetry,
+                AckRequest,
+                RetryLimit,
+                Outstanding,
+                Credits,
+                AckUnsent,
+                AckUnseen,
+                AckBack,
+                NakOnce,
+                NakGap,
+                Msn,
+                ResponseKind,
+                ReadOrder,
+                ReadLength,
+                ReadStart,
+                AckRead,
+                ReadReplay,
+                AtomicReplay,
+                AfterError,
             ],
             Reason::NoTimes => &[RnrWait, AckRequest, PauseHeeded, CmRetries, CmWait],
             Reason::NoIdentification => &[NakOnce],
@@ -205,6 +238,7 @@ impl fmt::Display for Reason {
             Reason::Reordered => "packets are not in the order in which they were sent",
             Reason::Duplicated => "packets are in the capture twice",
             Reason::Cut => "the capture cut packets",
+            Reason::HeadersCut => "the capture cut packets within their headers, and they may be of it",
             Reason::NoTimes => "the capture has no times",
             Reason::NoIdentification => "packets have no changing IP identification",
             Reason::PathMtuUnknown => "the path MTU does not follow from the packets",

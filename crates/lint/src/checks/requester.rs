@@ -5,7 +5,7 @@ use rdmalab_wire::{Msn, Psn};
 
 use crate::flow::mtu::packets;
 use crate::flow::window::Entry;
-use crate::flow::{Flow, Out, Requests};
+use crate::flow::{Agreed, Flow, Out, Requests};
 use crate::observer::Role;
 use crate::packet::{OperationKind, Seen};
 use crate::reason::Reason;
@@ -81,13 +81,17 @@ impl Flow {
             return;
         };
         let psn = seen.bth.psn;
-        match psn.distance(agreed.first_psn) {
+        let Some(first) = agreed.first_psn else {
+            self.doubt(Reason::BegunBefore);
+            return;
+        };
+        match psn.distance(first) {
             // Both sides begin to count with nothing.
             0 => (self.answers.base, self.answers.base_fits) = (Some((Msn::new(0), 0)), true),
             // The first packets may have been lost in front.
             1..=FIRST_LOST => self.doubt(Reason::BegunBefore),
             _ => out.find(RuleId::CmPsn, &[seen.frame, agreed.frames[0], agreed.frames[1]], || {
-                format!("the first request has psn {psn}, agreed was {}", agreed.first_psn)
+                format!("the first request has psn {psn}, agreed was {first}")
             }),
         }
     }
@@ -258,6 +262,19 @@ impl Flow {
         self.never_told();
         self.unanswered(out);
         self.walk_to(next, 0, out);
+    }
+
+    /// A packet that the capture cut may have been of this conversation: what there was is judged as it is, and what follows as if the
+    /// capture began with it.
+    pub(crate) fn interrupt(&mut self, out: &mut Out<'_>) {
+        self.doubt(Reason::HeadersCut);
+        self.never_told();
+        if let Some(next) = self.requests.as_ref().map(|requests| requests.next) {
+            self.walk_to(next, 0, out);
+        }
+        let (sizes, agreed) = (self.sizes, self.agreed);
+        self.begin_again();
+        (self.sizes, self.agreed) = (sizes, agreed.map(|agreed| Agreed { first_psn: None, ..agreed }));
     }
 
     /// The last request that asks for an acknowledgement has none, for long.

@@ -158,7 +158,7 @@ impl Flow {
     fn may_be_rest(&self, at: usize) -> bool {
         let first = self.window.get(at).map(|read| read.psn);
         self.requests.as_ref().map(|requests| requests.first) == first
-            && self.agreed.map(|agreed| agreed.first_psn) != first
+            && self.agreed.and_then(|agreed| agreed.first_psn) != first
     }
 
     /// A READ is carried out anew when it comes again. What it brings differs only if somebody has written there.

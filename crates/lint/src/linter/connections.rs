@@ -20,9 +20,6 @@ impl Linter {
         }
         let agreed = mad.and_then(|mad| self.connections.datagram(seen, &mad, &mut self.findings));
         self.tell(before, observer);
-        if self.unjudged.headers.is_some() {
-            return;
-        }
         match agreed {
             Some(cm::Agreed::Connection(agreement)) => self.agree(&agreement, observer),
             Some(cm::Agreed::Path(alternate)) => self.table.alternate(&alternate),
@@ -47,7 +44,8 @@ impl Linter {
             self.table.stay(place);
             let Some(flow) = self.table.get_mut(place) else { return };
             let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
-            flow.finish(&mut out);
+            self.cuts.finish(flow, &mut out);
+            flow.heard = frame;
             let kept = flow.window.len();
             flow.begin_again();
             let agreed = |pair: [Psn; 2]| if side == 0 { pair[0] } else { pair[1] };
@@ -56,7 +54,7 @@ impl Linter {
             let [first_rnr_retries, second_rnr_retries] = agreement.rnr_retry_counts;
             let [first_shares, second_shares] = agreement.shared_receives;
             flow.agreed = Some(Agreed {
-                first_psn: agreed(agreement.first_psns),
+                first_psn: Some(agreed(agreement.first_psns)),
                 depth: if side == 0 { first } else { second },
                 retry_count: if side == 0 { first_retries } else { second_retries },
                 rnr_retry_count: if side == 0 { first_rnr_retries } else { second_rnr_retries },

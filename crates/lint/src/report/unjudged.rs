@@ -9,11 +9,9 @@ use rdmalab_trace::{LinkType, Record, Unread};
 pub struct Unjudged {
     /// Packets whose link type is not understood, or that are not of the link type that the file says; the first such type.
     pub links: Option<(LinkType, u64)>,
-    /// Packets that the capture cut within the headers of an InfiniBand packet, or of what may be one; the first frame. No
-    /// conversation is followed from there on, as what is missing would look lost.
+    /// Packets that the capture cut within the headers of an InfiniBand packet, or of what may be one; the first frame. The
+    /// conversations that they may be of are judged behind each as if the capture began there.
     pub headers: Option<(u64, u64)>,
-    /// Packets behind that one whose headers are whole.
-    pub not_followed: u64,
     /// Management datagrams that the capture cut before what they say.
     pub management: u64,
     /// Packets that the capture cut within TCP's header.
@@ -39,7 +37,7 @@ impl Unjudged {
     pub fn packets(&self) -> u64 {
         let links = self.links.map_or(0, |(_, packets)| packets);
         let headers = self.headers.map_or(0, |(_, packets)| packets);
-        links + headers + self.not_followed + self.management + self.tcp_headers
+        links + headers + self.management + self.tcp_headers
     }
 
     /// What was not judged and why, one sentence each.
@@ -58,8 +56,8 @@ impl Unjudged {
         }
         if let Some((first, packets)) = self.headers {
             said.push(format!(
-                "conversations of RoCE and InfiniBand from frame {first} on, as the capture cut {packets} packets \
-                 within their headers; these take up to 128 bytes"
+                "{packets} packets of RoCE or InfiniBand, or what may be such, frame {first} the first, as the capture cut them within \
+                 their headers; these take up to 128 bytes"
             ));
         }
         if self.management > 0 {

@@ -110,5 +110,5 @@ pub fn is_unseen(field: &str) -> bool {
         Some(beginning) => field.starts_with(beginning) && !field.contains("reserved"),
         None => field == *name,
     };
-    UNSEEN.iter().any(|(names, _)| names.iter().any(|name| is_it(&name)))
+    UNSEEN.iter().any(|(names, _)| names.iter().any(is_it))
 }

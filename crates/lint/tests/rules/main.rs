@@ -2,6 +2,7 @@
 
 mod cases;
 mod conversations;
+mod cut;
 mod frames;
 mod management;
 mod stream;

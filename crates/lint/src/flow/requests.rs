@@ -1,0 +1,125 @@
+//! Where the requester of a direction is, and what it was doing there.
+
+use rdmalab_wire::Psn;
+
+use crate::checks::recurrence::Recurrence;
+use crate::observer::Cause;
+use crate::packet::OperationKind;
+
+/// How many earlier places of `completed` are remembered: the requester may hear of an acknowledgement later than the
+/// capture, or never.
+const PLACES: usize = 64;
+
+/// A message whose packets are being walked over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    pub kind: OperationKind,
+    pub first_psn: Psn,
+    pub begun: (u64, i64),
+    pub bytes: u64,
+    /// What the RETH of a WRITE says.
+    pub stated: Option<u64>,
+    pub repeated: u64,
+}
+
+/// Where the requester is.
+pub(crate) struct Requests {
+    pub first: Psn,
+    pub next: Psn,
+    pub cursor: Psn,
+    /// Why it repeats, while it does.
+    pub cause: Option<Cause>,
+    /// How often it has gone back.
+    pub run: u32,
+    pub walked: Psn,
+    pub completed: Psn,
+    places: [Psn; PLACES],
+    place: usize,
+    /// The message that the walk is in.
+    pub message: Option<Message>,
+    /// The message that completing is in.
+    pub completing: Option<Message>,
+    /// Kind of the last packet walked over, and whether its message goes on; `None` behind a gap.
+    pub before: Option<(OperationKind, bool, u64)>,
+    /// Messages that ended in front of `walked`, and in all.
+    pub ends_walked: u64,
+    pub ends: u64,
+    /// Where the last gap ends that the walk has gone over: of messages in front of it, nobody knows how many there are.
+    pub gap_end: Option<Psn>,
+    /// PSNs between `walked` and `next` that no packet has brought.
+    pub missing: u64,
+    /// The last packet went back without a cause: what follows tells whether it was one and the same packet.
+    pub suspect: Option<(Psn, u64)>,
+    /// A repetition that began at no point to go back to: where, in which frame, and the oldest unacknowledged PSN then.
+    pub restart: Option<(Psn, u64, Psn)>,
+    /// It has gone back behind what was answered for: another conversation may have begun.
+    pub recurrence: Option<Box<Recurrence>>,
+    /// Timeouts one behind the other, at which PSN, without an answer between.
+    pub timeouts: (Psn, u32),
+    pub limit_told: bool,
+    /// How often the receiver was not ready for one PSN, one time behind the other.
+    pub rnr_returns: (Psn, u32),
+    /// The last request that asks for an acknowledgement: its last PSN, frame and time.
+    pub asked: Option<(Psn, u64, i64)>,
+    pub identifications_vary: bool,
+    pub last_ip_id: u16,
+    pub last_time: i64,
+}
+
+impl Requests {
+    pub fn begin(psn: Psn, ip_id: u16) -> Requests {
+        Requests {
+            first: psn,
+            next: psn,
+            cursor: psn,
+            cause: None,
+            run: 0,
+            walked: psn,
+            completed: psn,
+            places: [psn; PLACES],
+            place: 0,
+            message: None,
+            completing: None,
+            before: None,
+            ends_walked: 0,
+            ends: 0,
+            gap_end: None,
+            missing: 0,
+            suspect: None,
+            restart: None,
+            recurrence: None,
+            timeouts: (psn, 0),
+            limit_told: false,
+            rnr_returns: (psn, 0),
+            asked: None,
+            identifications_vary: false,
+            last_ip_id: ip_id,
+            last_time: 0,
+        }
+    }
+
+    /// What was settled was so in another conversation; this one begins here. What was sent since is kept.
+    pub fn begin_at(&mut self, psn: Psn) {
+        (self.first, self.walked, self.completed) = (psn, psn, psn);
+        self.places = [psn; PLACES];
+        (self.message, self.completing, self.before) = (None, None, None);
+        (self.ends_walked, self.missing, self.gap_end) = (0, 0, None);
+        (self.suspect, self.restart, self.recurrence) = (None, None, None);
+    }
+
+    /// `completed` was here, too.
+    pub fn was_at(&mut self, psn: Psn) {
+        if self.places.get(self.place) == Some(&psn) {
+            return;
+        }
+        self.place = (self.place + 1) % PLACES;
+        if let Some(place) = self.places.get_mut(self.place) {
+            *place = psn;
+        }
+    }
+
+    /// Whether the requester may have taken this PSN for its oldest unacknowledged one.
+    pub fn may_be_oldest(&self, psn: Psn) -> bool {
+        self.places.contains(&psn)
+    }
+}

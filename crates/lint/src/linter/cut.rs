@@ -1,0 +1,120 @@
+//! Packets that the capture cut within their headers: which conversations they may be of.
+//!
+//! One whose base header is there says which queue pair it goes to. One that has addresses alone may be of any conversation between the two
+//! hosts, and one without them of any at all. Those conversations are judged up to there, and behind it as if the capture began there.
+
+use std::collections::HashMap;
+
+use rdmalab_trace::{Dissection, Network, Record};
+use rdmalab_wire::{Address, Qpn, TransportKind};
+
+use super::Linter;
+use crate::flow::{Flow, Out};
+use crate::observer::Observer;
+use crate::packet::FlowKey;
+
+/// Pairs of hosts that are remembered; beyond them, all of those packets may be of any conversation.
+const MOST_PAIRS: usize = 4_096;
+
+/// The last frames in which a packet was cut, by what is known of it.
+#[derive(Default)]
+pub(super) struct Cuts {
+    /// It may be of any conversation.
+    anywhere: u64,
+    /// It is of one between these hosts, the smaller address first.
+    between: HashMap<(Address, Address), u64>,
+}
+
+impl Cuts {
+    fn note(&mut self, ends: Option<(Address, Address)>, frame: u64) {
+        match ends {
+            Some((one, other)) if self.between.len() < MOST_PAIRS => {
+                self.between.insert((one.min(other), one.max(other)), frame);
+            }
+            _ => {
+                self.between.clear();
+                self.anywhere = frame;
+            }
+        }
+    }
+
+    /// Whether a packet was cut that may be of this flow, since one of it was heard last.
+    fn interrupted(&self, flow: &Flow) -> bool {
+        if self.anywhere == 0 && self.between.is_empty() {
+            return false;
+        }
+        let last = |key: &FlowKey| {
+            let (one, other) = (key.source, key.destination);
+            self.between.get(&(one.min(other), one.max(other))).copied().unwrap_or_default()
+        };
+        let last = last(&flow.key).max(flow.alternate.as_ref().map_or(0, last)).max(self.anywhere);
+        flow.heard != 0 && last > flow.heard
+    }
+
+    /// A flow ends: what nobody has answered for is judged, if its end is known.
+    pub fn finish(&self, flow: &mut Flow, out: &mut Out<'_>) {
+        if self.interrupted(flow) { flow.interrupt(out) } else { flow.finish(out) }
+    }
+}
+
+impl Linter {
+    /// A packet that the capture cut within its headers.
+    pub(super) fn cut(
+        &mut self,
+        record: &Record<'_>,
+        dissection: &Dissection<'_>,
+        observer: &mut dyn Observer,
+    ) {
+        let ends = match (dissection.roce(), &dissection.network) {
+            (Some(roce), _) => Some((roce.carrier.source(), roce.carrier.destination())),
+            (None, Some(Network::V4 { header, .. })) => {
+                Some((Address::Ip(header.source.into()), Address::Ip(header.destination.into())))
+            }
+            (None, Some(Network::V6(header))) => {
+                Some((Address::Ip(header.source.into()), Address::Ip(header.destination.into())))
+            }
+            (None, None) => None,
+        };
+        let bth = dissection.roce().and_then(|roce| roce.packet.bth);
+        let (Some((source, destination)), Some(bth)) = (ends, bth) else {
+            return self.cuts.note(ends, record.frame);
+        };
+        let row = dissection.roce().and_then(|roce| roce.packet.opcode?.row());
+        if bth.destination.value() <= Qpn::GSI.value()
+            || row.is_some_and(|row| row.transport == TransportKind::Cnp)
+        {
+            // It is of no conversation.
+            return;
+        }
+        let place = self.table.find(&FlowKey { source, destination, queue_pair: bth.destination });
+        let of = match row {
+            Some(row) if row.is_request => place,
+            // It answers requests of the other direction.
+            _ => match place.and_then(|place| self.table.get_mut(place)?.peer) {
+                Some(peer) => Some(peer),
+                None => return self.cuts.note(ends, record.frame),
+            },
+        };
+        if let Some(place) = of {
+            self.interrupt(place, observer);
+        }
+    }
+
+    /// Something of a flow comes: first it is interrupted, if a packet was cut since the last one.
+    pub(super) fn hear(&mut self, place: u32, frame: u64, observer: &mut dyn Observer) {
+        let Some(flow) = self.table.get_mut(place) else { return };
+        let is_interrupted = self.cuts.interrupted(flow);
+        flow.heard = frame;
+        if is_interrupted {
+            self.interrupt(place, observer);
+        }
+    }
+
+    fn interrupt(&mut self, place: u32, observer: &mut dyn Observer) {
+        let Some(flow) = self.table.get_mut(place) else { return };
+        let kept = flow.window.len();
+        let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
+        flow.interrupt(&mut out);
+        self.table.requests = self.table.requests.saturating_sub(kept);
+    }
+}

@@ -211,9 +211,9 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Whether there were packets, and none of RDMA or of what controls its links.
+    /// Whether nothing was of RDMA or of what controls its links.
     pub(crate) const fn has_no_rdma(&self) -> bool {
-        self.packets > 0 && self.roce + self.fpdus + self.pauses + self.priority_pauses == 0
+        self.roce + self.fpdus + self.pauses + self.priority_pauses == 0
     }
 }
 

@@ -4,6 +4,8 @@ use core::fmt;
 
 use rdmalab_trace::{LinkType, Record, Unread};
 
+use super::text::Counted;
+
 /// What was not judged at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unjudged {
@@ -19,7 +21,7 @@ pub struct Unjudged {
     /// TCP connections with data in which no iWARP was recognised, and those of them whose packets the capture cut. Other
     /// protocols are such, too.
     pub tcp_connections: (u64, u64),
-    /// None of the packets was of RDMA.
+    /// No packet was of RDMA, or there was none.
     pub nothing_found: bool,
 }
 
@@ -51,33 +53,35 @@ impl Unjudged {
                 format!(" ({link_type})")
             };
             said.push(format!(
-                "{packets} packets, as link type {number}{name} is not understood, or is not what they are"
+                "{}, as link type {number}{name} is not understood, or is not what is in the file",
+                Counted(packets, "packet", "")
             ));
         }
         if let Some((first, packets)) = self.headers {
             said.push(format!(
-                "{packets} packets of RoCE or InfiniBand, or what may be such, frame {first} the first, as the capture cut them within \
-                 their headers; these take up to 128 bytes"
+                "{}, frame {first} the first, as the capture cut within the headers; these take up to 128 bytes",
+                Counted(packets, "packet", " of RoCE or InfiniBand, or what may be such")
             ));
         }
         if self.management > 0 {
-            let count = self.management;
             said.push(format!(
-                "{count} management datagrams, as the capture cut them; they take up to 350 bytes"
+                "{}, as the capture cut within; they take up to 350 bytes",
+                Counted(self.management, "management datagram", "")
             ));
         }
         if self.tcp_headers > 0 {
-            said.push(format!("{} packets, as the capture cut their TCP headers", self.tcp_headers));
+            let packets = Counted(self.tcp_headers, "packet", "");
+            said.push(format!("{packets}, as the capture cut within the TCP header"));
         }
         if let (all @ 1.., cut) = self.tcp_connections {
-            let cut =
-                if cut > 0 { format!("; the capture cut packets of {cut} of them") } else { String::new() };
+            let cut = if cut > 0 { format!("; the capture cut packets of {cut}") } else { String::new() };
             said.push(format!(
-                "{all} TCP connections, in which no start-up and no FPDUs of iWARP were recognised{cut}"
+                "{}, in which no start-up and no FPDUs of iWARP were recognised{cut}",
+                Counted(all, "TCP connection", "")
             ));
         }
         if self.nothing_found {
-            said.push("anything, as none of the packets was seen to be of RDMA".to_owned());
+            said.push("anything, as no packet was seen to be of RDMA".to_owned());
         }
         said
     }

@@ -31,9 +31,14 @@ fn packets_of_other_links_are_not_judged() {
         file[20..24].copy_from_slice(&link_type.to_le_bytes());
         let report = lint(&file[..], &mut ()).unwrap();
         says(&report, &format!("29 packets, as link type {link_type} "));
-        says(&report, "anything, as none of the packets");
+        says(&report, "anything, as no packet was seen to be of RDMA");
         assert!(report.to_string().contains("29 not judged;"), "{report}");
     }
+}
+
+#[test]
+fn a_capture_of_nothing_is_not_clean_without_a_word() {
+    says(&lint(&rping()[..24], &mut ()).unwrap(), "anything, as no packet");
 }
 
 /// IP begins at byte 14, UDP at 34, the base header at 42, what is behind it at 54.
@@ -68,9 +73,9 @@ fn management_datagrams_that_are_cut_are_not_judged() {
 /// A connection whose start-up frames do not fit, or whose request has a broken key, is not seen to be iWARP's.
 #[test]
 fn connections_that_are_not_recognised_are_not_judged() {
-    let sentence = "1 TCP connections, in which no start-up and no FPDUs of iWARP were recognised";
-    says(&cut("siw_rping", 80), &format!("{sentence}; the capture cut packets of 1 of them"));
-    says(&cut("siw_rping", 50), "26 packets, as the capture cut their TCP headers");
+    let sentence = "1 TCP connection, in which no start-up and no FPDUs of iWARP were recognised";
+    says(&cut("siw_rping", 80), &format!("{sentence}; the capture cut packets of 1"));
+    says(&cut("siw_rping", 50), "26 packets, as the capture cut within the TCP header");
     let mut file = fs::read(folder("siw_rping.pcap")).unwrap();
     let report = lint(&file[..], &mut ()).unwrap();
     assert!(!report.to_string().contains("not judged:"), "{report}");

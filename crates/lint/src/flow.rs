@@ -158,6 +158,10 @@ pub(crate) struct Answers {
     pub base: Option<(Msn, u32)>,
     /// The answer before fitted that, or REQ and REP say it: one that does not fit may be wrong alone.
     pub base_fits: bool,
+    /// The frames that say that it is not less, and not more; 0 where REQ and REP do.
+    pub base_frames: [u64; 2],
+    /// What an answer that does not fit says instead: if the next one agrees, that holds.
+    pub other_base: Option<(Msn, u32)>,
     /// The highest message number that credits cover, and who said so.
     pub credit: Option<(Msn, u64)>,
     /// The last message beyond them that was begun.

@@ -27,6 +27,14 @@ const LOOKED_THROUGH: usize = 256;
 /// Behind a gap by so many PSNs no answer to what is in front of it is under way any more. PSNs wrap at 2^24.
 const FAR_BEHIND: i32 = 1 << 22;
 
+/// What two intervals have in common, each its beginning and how much longer it is; numbers wrap.
+fn common(one: (Msn, u32), other: (Msn, u32)) -> Option<(Msn, u32)> {
+    let begin = if one.0.distance(other.0) > 0 { one.0 } else { other.0 };
+    let ends = (one.0.add(one.1), other.0.add(other.1));
+    let end = if ends.0.distance(ends.1) < 0 { ends.0 } else { ends.1 };
+    Some((begin, u32::try_from(end.distance(begin)).ok()?))
+}
+
 impl Flow {
     /// The responder has answered for everything up to this PSN.
     pub(super) fn rise(&mut self, psn: Psn, msn: Msn, seen: &Seen<'_>, is_heard: bool, out: &mut Out<'_>) {
@@ -146,13 +154,22 @@ impl Flow {
         let first = Msn::new(msn.value().wrapping_sub(low(most)));
         let Some((base, more)) = self.answers.base else {
             (self.answers.base, self.answers.base_fits) = (Some((first, room)), false);
+            self.answers.base_frames = [seen.frame; 2];
             return;
         };
-        let begin = if first.distance(base) > 0 { first } else { base };
-        let ends = (first.add(room), base.add(more));
-        let end = if ends.0.distance(ends.1) < 0 { ends.0 } else { ends.1 };
-        if let Ok(more) = u32::try_from(end.distance(begin)) {
-            (self.answers.base, self.answers.base_fits) = (Some((begin, more)), true);
+        let (is_more, is_less) = (first.distance(base) > 0, first.add(room).distance(base.add(more)) < 0);
+        if let Some(both) = common((base, more), (first, room)) {
+            (self.answers.base, self.answers.base_fits) = (Some(both), true);
+            let [at_least, at_most] = &mut self.answers.base_frames;
+            *at_least = if is_more { seen.frame } else { *at_least };
+            *at_most = if is_less { seen.frame } else { *at_most };
+            self.answers.other_base = None;
+            return;
+        }
+        let other = self.answers.other_base.take();
+        if let Some(both) = other.and_then(|other| common(other, (first, room))) {
+            // The one that was told of does fit: what is wrong is the answer that it did not fit.
+            (self.answers.base, self.answers.base_frames) = (Some(both), [seen.frame; 2]);
             return;
         }
         if self.reasons.has(Reason::Reordered) {
@@ -160,22 +177,26 @@ impl Flow {
             self.answers.base = None;
             return;
         }
-        let (from, to) = (base.add(low(least)), base.add(more).add(low(most)));
-        out.find(RuleId::Msn, &[seen.frame], || {
-            if from == to {
-                format!(
-                    "msn {msn} of {} psn {}, where {from} messages are complete",
-                    seen.row.name, seen.bth.psn
-                )
-            } else {
-                format!(
-                    "msn {msn} of {} psn {}, where {from} to {to} messages are complete",
-                    seen.row.name, seen.bth.psn
-                )
+        // Of the two answers that do not fit, the one here and the one that bounds it, either may be wrong.
+        let [at_least, at_most] = self.answers.base_frames;
+        let (bound, by) = if is_more { ("at most", at_most) } else { ("at least", at_least) };
+        let limit = if is_more { base.add(more).add(low(most)) } else { base.add(low(least)) };
+        let frames = [seen.frame, by];
+        out.find(RuleId::Msn, if by == 0 { &frames[..1] } else { &frames }, || {
+            let of = format!("msn {msn} of {} psn {}", seen.row.name, seen.bth.psn);
+            // Numbers wrap: less than none is what was complete before the capture began.
+            let counted = limit.distance(Msn::new(0));
+            match by {
+                0 => format!("{of}, where {bound} {counted} messages are complete"),
+                _ => format!(
+                    "{of}, where {bound} {counted} messages can be complete after the msn in frame {by}"
+                ),
             }
         });
-        if !std::mem::take(&mut self.answers.base_fits) {
-            self.answers.base = Some((first, room));
+        if std::mem::take(&mut self.answers.base_fits) {
+            self.answers.other_base = Some((first, room));
+        } else {
+            (self.answers.base, self.answers.base_frames) = (Some((first, room)), [seen.frame; 2]);
         }
     }
 

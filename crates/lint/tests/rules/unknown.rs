@@ -246,3 +246,36 @@ fn messages_of_connection_management_are_sent() {
     conversation[1].change_mad(3, 0x81);
     assert_eq!(judge(&conversation).count_of(RuleId::CmForm), 1);
 }
+
+/// Which of two answers is wrong that do not fit each other, nobody can tell; it is one finding, with the frame of the wrong one among
+/// those that prove it.
+#[test]
+fn one_wrong_count_is_one_finding_that_names_it() {
+    let conversation = format!(
+        "packet = [{}{}]",
+        "{ opcode = \"RC_SEND_ONLY\", payload = { length = 8 } },".repeat(6),
+        (0..6)
+            .map(|psn| format!(
+                "{{ opcode = \"RC_ACKNOWLEDGE\", reply = true, bth = {{ psn = {psn} }}, aeth = {{ msn = {} }} }},",
+                psn + 1
+            ))
+            .collect::<String>()
+    );
+    let sound = talk(&conversation);
+    assert!(judge(&sound).findings.is_empty());
+    for at in 6..12 {
+        for msn in [(at as u32 - 5).wrapping_sub(1), at as u32 - 4] {
+            let mut told = sound.clone();
+            told[at].packet.headers.aeth.as_mut().unwrap().msn = Msn::new(msn);
+            let report = judge(&told);
+            // One too many is possible, as an acknowledgement may be sent again when more is complete; one too few is not, once
+            // answers on both sides say so.
+            let is_told = msn < at as u32 - 5 && (7..11).contains(&at);
+            let violations = report.count_of(RuleId::Msn);
+            assert!(violations <= 1 && (violations == 1 || !is_told), "{at}, {msn}: {report}");
+            for finding in report.findings.iter().filter(|finding| finding.rule == RuleId::Msn) {
+                assert!(finding.frames.contains(&(at as u64 + 1)), "{at}, {msn}: {report}");
+            }
+        }
+    }
+}

@@ -150,6 +150,8 @@ pub(crate) struct Answers {
     pub nak: Option<Told>,
     pub rnr: Option<Told>,
     pub implied: Option<Told>,
+    /// A READ or an atomic was acknowledged in the place of being answered, which is why something is not known from there on.
+    pub read_acknowledged: bool,
     /// A NAK that ended the connection.
     pub failed: Option<(Psn, u64)>,
     /// An answer to what was not sent, as far as is known: PSN, opcode and frame.

@@ -86,7 +86,7 @@ fn syndrome(roce: &Roce<'_>, frame: &[u64], findings: &mut Findings) {
         && row.name != "ACKNOWLEDGE"
         && matches!(syndrome, Syndrome::RnrNak { .. } | Syndrome::Nak(_))
     {
-        findings.add(RuleId::ResponseSyndrome, None, frame, || format!("a {} says {syndrome}", row.name));
+        findings.add(RuleId::ResponseSyndrome, None, frame, || format!("the {} says {syndrome}", row.name));
     }
     if matches!(syndrome, Syndrome::Reserved(_) | Syndrome::Nak(NakCode::Unknown(_))) {
         findings.add(RuleId::Syndrome, None, frame, || format!("syndrome {:#04x}", syndrome.to_byte()));

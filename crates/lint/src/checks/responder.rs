@@ -126,9 +126,11 @@ impl Flow {
             // After a repetition, it may say how far the responder is, the answer having been lost in front.
             let has_come_twice =
                 self.stats.has_repeated() || self.stats.duplicates > 0 || self.stats.late > 0;
-            if has_come_twice || self.reasons.has(Reason::LostAhead) {
+            let may_be_lost = self.reasons.has(Reason::LostAhead) && !self.answers.read_acknowledged;
+            if has_come_twice || may_be_lost {
                 self.reasons.add(Reason::LostAhead);
             } else {
+                self.answers.read_acknowledged = true;
                 let (kind, first) = (entry.kind, entry.first_frame);
                 out.find(RuleId::AckRead, &[seen.frame, first], || {
                     format!("the {} psn {psn} is acknowledged, not answered", kind.name())

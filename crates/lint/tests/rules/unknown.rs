@@ -279,3 +279,20 @@ fn one_wrong_count_is_one_finding_that_names_it() {
         }
     }
 }
+
+#[test]
+fn each_read_that_is_acknowledged_in_the_place_of_being_answered_is_told() {
+    let conversation = format!(
+        "packet = [{}]",
+        (0..5)
+            .map(|psn| format!(
+                "{{ opcode = \"RC_READ_REQUEST\", reth = {{ length = 8 }}, bth = {{ psn = {psn} }} }},
+                 {{ opcode = \"RC_ACKNOWLEDGE\", reply = true, bth = {{ psn = {psn} }}, aeth = {{ msn = {} }} }},",
+                psn + 1
+            ))
+            .collect::<String>()
+    );
+    let report = judge(&talk(&conversation));
+    assert_eq!(report.count_of(RuleId::AckRead), 5, "{report}");
+    assert_eq!(report.count(Severity::Violation), 0, "{report}");
+}

@@ -127,7 +127,7 @@ class Capture {
     this.pieces = new Map();
   }
 
-  /** Places of the first number of a sorted list that is not less. */
+  /** The place of the first number of a sorted list that is not less. */
   static search(list, value, length = list.length) {
     let low = 0;
     let high = length;

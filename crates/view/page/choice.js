@@ -28,8 +28,10 @@ class Choice extends EventTarget {
     this.selected = -1;
     this.hovered = -1;
     this.query = "";
-    /** Places of the packets found. */
+    /** Places of the packets found, in their order. */
     this.hits = [];
+    /** That of the frame whose number is looked for; -1 without one. */
+    this.exact = -1;
     this.apply();
   }
 
@@ -124,6 +126,7 @@ class Choice extends EventTarget {
   search(query) {
     this.query = query;
     this.hits = [];
+    this.exact = -1;
     const text = query.trim().toLowerCase();
     if (text !== "") {
       const { capture } = this;
@@ -131,34 +134,32 @@ class Choice extends EventTarget {
       // Letters whose small form has another length would move the lines.
       const isSame = this.lower.length === capture.lines.length;
       const lines = isSame ? this.lower : capture.lines;
-      let row = 0;
       let at = lines.indexOf(text);
       while (at >= 0) {
-        row = Capture.search(capture.lineStart, at + 1) - 1;
-        this.hits.push(row);
-        at = lines.indexOf(text, capture.lineStart[row + 1]);
+        const place = Capture.search(capture.lineStart, at + 1) - 1;
+        this.hits.push(place);
+        at = lines.indexOf(text, capture.lineStart[place + 1]);
       }
-      if (/^#?\d+$/.test(text)) {
-        const frame = Number(text.replace("#", ""));
-        const place = Capture.search(capture.frame, frame);
-        if (capture.frame[place] === frame) {
-          this.hits = this.hits.filter((hit) => hit !== place);
-          this.hits.unshift(place);
-          this.exact = place;
-        }
-      }
+      if (/^#?\d+$/.test(text)) this.#findFrame(Number(text.replace("#", "")));
     }
     this.changed("search");
   }
 
+  #findFrame(frame) {
+    const { capture, hits } = this;
+    const place = Capture.search(capture.frame, frame);
+    if (capture.frame[place] !== frame) return;
+    this.exact = place;
+    const at = Capture.search(hits, place);
+    if (hits[at] !== place) hits.splice(at, 0, place);
+  }
+
   /** The next packet found, from the one looked at on. */
   find(direction) {
-    if (this.hits.length === 0) return;
-    const sorted = [...this.hits].sort((a, b) => a - b);
-    let place = Capture.search(sorted, this.selected + (direction > 0 ? 1 : 0));
-    if (direction < 0) place -= 1;
-    place = (place + sorted.length) % sorted.length;
-    this.select(sorted[place]);
+    const { hits } = this;
+    if (hits.length === 0) return;
+    const next = Capture.search(hits, this.selected + (direction > 0 ? 1 : 0)) - (direction < 0 ? 1 : 0);
+    this.select(hits[(next + hits.length) % hits.length]);
   }
 
   changed(what) {

@@ -67,8 +67,8 @@ function fromColumn(capture, name, i) {
 }
 
 /**
- * All fields of a packet in the order of the wire: name, value, where it stands (bit and bits, none if nowhere), whether it
- * begins a header, whether it begins something of iWARP's.
+ * All fields of a packet in the order of the wire: name, value, where it stands (bit and bits, none if nowhere), and whether it
+ * begins something of iWARP's.
  */
 function fieldsOf(capture, i, bytes) {
   const { names, groups, layouts, extras } = capture.about.layouts;
@@ -90,7 +90,6 @@ function fieldsOf(capture, i, bytes) {
         value,
         bit: bits === undefined ? null : base + bit,
         bits: bits ?? 0,
-        beginsGroup: place === 0,
         beginsUnit: place === 0 && beginsUnit === 1,
       });
     });

@@ -109,7 +109,7 @@ async function begin() {
     if (event.key !== "Enter") return;
     event.preventDefault();
     searchNow();
-    if (/^#?\d+$/.test(search.value.trim()) && choice.exact !== undefined && choice.hits[0] === choice.exact && choice.selected !== choice.exact) choice.select(choice.exact);
+    if (choice.exact >= 0 && choice.selected !== choice.exact) choice.select(choice.exact);
     else choice.find(event.shiftKey ? -1 : 1);
   });
   byId("find-on").addEventListener("click", () => choice.find(1));
@@ -171,7 +171,7 @@ async function begin() {
     });
   });
   openTab("packet");
-  choice.addEventListener("selected", () => choice.selected >= 0 && !choice.keepsTab && openTab("packet"));
+  choice.addEventListener("selected", () => choice.selected >= 0 && openTab("packet"));
   showFindings(capture, choice);
   showFlows(capture);
   showLegend();

@@ -84,7 +84,13 @@ impl Ends {
     /// Tells the ends apart that have one address: from now on they have two, which read alike.
     pub(crate) fn part(&mut self, packets: &mut [Packet], flows: &mut [Flow]) {
         let told = std::mem::take(&mut self.one_address).told();
+        let is_talker = |address: &u32| self.talkers.contains(address);
+        let are_two = |(one, other): &&(u32, u32)| one != other && is_talker(one) && is_talker(other);
+        let with_others: HashSet<u32> =
+            self.pairs.all.iter().filter(are_two).flat_map(|(one, other)| [*one, *other]).collect();
         for (left, [left_name, right_name]) in told.names {
+            // Who talks with others as well is more than the end of what the host tells itself.
+            let left_name = if with_others.contains(&left) { String::new() } else { left_name };
             let right = self.addresses.all.len() as u32;
             let text = self.addresses.all.get(left as usize).cloned().unwrap_or_default();
             self.addresses.all.push(text);

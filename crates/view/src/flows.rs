@@ -7,13 +7,13 @@ use rdmalab_lint::{FlowReport, Report, Role};
 /// A flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
-    /// Its number in reports; none of TCP.
+    /// Its number in reports; TCP without iWARP has none.
     pub number: Option<u64>,
     /// The addresses of who sends its requests, or its bytes, and of who takes them.
     pub addresses: (u32, u32),
-    /// The queue pair that its requests go to, or the port.
+    /// The queue pair that its requests go to, or the port of TCP.
     pub to: Option<u32>,
-    /// The port that it comes from, of TCP.
+    /// The one that they come from.
     pub from: Option<u32>,
     pub is_tcp: bool,
     /// The connection that it is of: the place of the first flow of it.

@@ -16,12 +16,13 @@ use crate::model::Capture;
 /// The page's parts, in the order in which they stand in it.
 const STYLE: &str = include_str!("../page/style.css");
 const BODY: &str = include_str!("../page/body.html");
-const SCRIPTS: [&str; 20] = [
+const SCRIPTS: [&str; 21] = [
     include_str!("../page/bytes.js"),
     include_str!("../page/capture.js"),
     include_str!("../page/fields.js"),
     include_str!("../page/choice.js"),
     include_str!("../page/look.js"),
+    include_str!("../page/scale.js"),
     include_str!("../page/elements.js"),
     include_str!("../page/ladder.js"),
     include_str!("../page/ladder/columns.js"),

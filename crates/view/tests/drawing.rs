@@ -4,7 +4,7 @@ mod support;
 
 use rdmalab_view::PictureError;
 use support::one_host::on_one_host;
-use support::{HOSTILE, capture, captures, drawn, hostile, page, some_of};
+use support::{HOSTILE, capture, captures, drawn, hostile, joined, page, some_of};
 
 /// The ladder without colours.
 fn ladder(bytes: &[u8]) -> String {
@@ -109,6 +109,20 @@ fn ends_with_one_address_are_named_by_what_tells_them_apart() {
     for name in [">10.9.0.1 qp 0x400012<", ">10.9.0.1 qp 0x12<"] {
         assert!(picture.contains(name), "{picture}");
     }
+}
+
+/// A host that talks RDMA with another one, and something with itself, keeps its plain name.
+#[test]
+fn who_talks_with_others_too_has_a_line_beside_for_what_it_tells_itself() {
+    let (itself, _) = on_one_host("ud_pingpong.pcap");
+    let text = ladder(&joined([&std::fs::read(capture("write_bw_cm.pcap")).unwrap(), &itself]));
+    let heads: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| line.trim_start().starts_with("frame "))
+        .map(|line| line.split_whitespace().skip(2).collect())
+        .collect();
+    assert_eq!(heads[0], ["10.9.0.2", "10.9.0.1"]);
+    assert_eq!(heads[1], ["10.9.0.1", "10.9.0.1", "qp", "0x14"], "{heads:?}");
 }
 
 #[test]
@@ -231,7 +245,7 @@ fn the_script_of_the_page_takes_no_markup_and_loads_nothing() {
             assert!(!text.contains(forbidden), "{}: {forbidden}", path.display());
         }
     }
-    assert_eq!(scripts, 20);
+    assert_eq!(scripts, 21);
 }
 
 /// A page is at most three times as large as its capture, its own script and styles aside.

@@ -41,7 +41,8 @@ class FieldsAndBytes {
       body.append(row);
       return row;
     });
-    const table = make("table", { class: "fields", id: "fields", tabIndex: 0, "aria-label": "Fields: arrow keys go through them" }, body);
+    const table = make("table", { class: "fields", id: "fields", tabIndex: 0, "aria-label": "Fields: arrow keys go through them" },
+      make("colgroup", {}, make("col", { class: "field-name" }), make("col"), make("col", { class: "where" })), body);
     table.addEventListener("pointerover", (event) => {
       const row = event.target.closest("tr");
       this.#light(row?.dataset.field === undefined ? null : Number(row.dataset.field));

@@ -263,6 +263,13 @@ fn keys_alone_reach_everything() {
     assert!(hits > 0);
     let found = browser.run("return window.rdmalab.capture.line(window.rdmalab.choice.selected)");
     assert!(found.as_str().unwrap().contains("READ_REQUEST"), "{found}");
+    // A number is a frame's, wherever else it stands; on from there all that has it is found in order.
+    let numbers = browser.run(
+        "const { choice, capture } = window.rdmalab;
+         choice.search('12');
+         return [capture.frame[choice.exact], [...choice.hits].every((hit, at) => at === 0 || choice.hits[at - 1] < hit), choice.hits.includes(11)];",
+    );
+    assert_eq!(numbers, json!([12, true, true]));
     // Escape goes back to the ladder, where letters are keys again.
     browser.keys("\u{e00c}");
     browser.keys("d");

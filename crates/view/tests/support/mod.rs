@@ -73,6 +73,20 @@ pub fn some_of(name: &str, is_kept: impl Fn(u64) -> bool) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
+/// The packets of two captures, one behind the other.
+pub fn joined(files: [&[u8]; 2]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    let interface = writer.interface("joined").unwrap();
+    for file in files {
+        let mut reader = Reader::new(file).unwrap();
+        while let Some(record) = reader.next().unwrap() {
+            let time = u64::try_from(record.time.unwrap()).unwrap();
+            writer.write(Entry::new(interface, time, record.data)).unwrap();
+        }
+    }
+    writer.finish().unwrap()
+}
+
 /// Many packets: those of `write_drop_after.pcap` again and again, each time a second later.
 pub fn long(packets: u64) -> Vec<u8> {
     let file = std::fs::read(capture("write_drop_after.pcap")).unwrap();

@@ -71,7 +71,7 @@ fn read(options: &Options) -> Result<(Capture, Option<String>)> {
                 .advice("name a pcap or pcapng file, or - for standard input")
         })?)
     };
-    match rdmalab_view::read(input, view) {
+    match fits(options).and_then(|()| rdmalab_view::read(input, view)) {
         Ok(capture) => Ok((capture, None)),
         Err(failure) => {
             let text = format!("{name}: {failure}");
@@ -91,6 +91,22 @@ fn read(options: &Options) -> Result<(Capture, Option<String>)> {
                 }
             }
         }
+    }
+}
+
+/// Whether there is room for a file: what is too large is refused before it is judged. What can be read only once tells it late.
+fn fits(options: &Options) -> std::result::Result<(), ViewError> {
+    let again =
+        || File::open(&options.file).ok().filter(|file| file.metadata().is_ok_and(|about| about.is_file()));
+    if options.file.as_os_str() == "-" {
+        return Ok(());
+    }
+    let Some(file) = again() else { return Ok(()) };
+    let whole = rdmalab_view::fits(file, None);
+    match (&whole, &options.filter, again()) {
+        // Only if all of it is too much does it matter what the filter leaves.
+        (Err(_), Some(filter), Some(file)) => rdmalab_view::fits(file, Some(filter)),
+        _ => whole,
     }
 }
 

@@ -27,7 +27,7 @@ use evidence::{unpaired, whole_streams, would_tell};
 use limits::Limits;
 use told::{Told, role_of};
 
-pub use limits::{MOST_BYTES, MOST_PACKETS};
+pub use limits::{MOST_BYTES, MOST_PACKETS, fits};
 
 /// Seconds between packets beyond which a time is none to draw by.
 const FURTHEST: i128 = 1 << 52;

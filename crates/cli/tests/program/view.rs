@@ -40,3 +40,22 @@ fn what_cannot_be_drawn_is_told_with_what_to_do() {
         rdmalab(&["view", text(&cut), "--text"]).exits(2).says("what is drawn is of the packets in front");
     assert!(run.out.contains("     28 "), "{}", run.out);
 }
+
+#[test]
+fn of_too_many_packets_as_many_as_there_is_room_for_are_offered_and_a_filter_draws_some() {
+    let file = scratch("view-too-many.pcap");
+    // Little-endian, microseconds, version 2.4, Ethernet; then packets of one byte.
+    let mut bytes =
+        vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 1, 0, 0, 0];
+    for _ in 0..1_000_001 {
+        bytes.extend([0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0x55]);
+    }
+    fs::write(&file, bytes).unwrap();
+    rdmalab(&["view", text(&file), "--text"])
+        .exits(2)
+        .says("more than 1000000 packets")
+        .says("--filter 'frame.number <= 1000000'");
+    let some = rdmalab(&["view", text(&file), "--text", "--filter", "frame.number <= 3"]).exits(0);
+    assert!(some.out.contains("\n      3 ") && !some.out.contains("\n      4 "), "{}", some.out);
+    fs::remove_file(&file).unwrap();
+}

@@ -1,4 +1,8 @@
-//! How much is drawn at most.
+//! How much is drawn at most, and whether a capture has more.
+
+use std::io::Read;
+
+use rdmalab_trace::{Filter, Reader, Streams, Unpacked};
 
 use crate::error::ViewError;
 
@@ -38,9 +42,42 @@ impl Limits {
     }
 }
 
+/// Whether there is room for a capture, or for what a filter leaves of it: [`read`](super::read) finds that out as well, but judges
+/// what there is room for first, which takes many times as long. Without a filter no packet is taken apart.
+///
+/// Of a capture that cannot be read, or a filter that does not fit its fields, `read` says so.
+///
+/// # Errors
+/// If there is no room, as of `read`.
+pub fn fits(input: impl Read, filter: Option<&Filter>) -> Result<(), ViewError> {
+    fits_within(input, filter, Limits::default())
+}
+
+fn fits_within(input: impl Read, filter: Option<&Filter>, limits: Limits) -> Result<(), ViewError> {
+    let Ok(input) = Unpacked::new(input) else { return Ok(()) };
+    let Ok(mut reader) = Reader::new(input) else { return Ok(()) };
+    let mut streams = Streams::new();
+    let (mut packets, mut bytes, mut last, mut first_time) = (0, 0, None, None);
+    while let Ok(Some(record)) = reader.next() {
+        first_time = first_time.or(record.time);
+        if let Some(filter) = filter {
+            match filter.matches(&record, &streams.dissect(&record), first_time) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(_) => return Ok(()),
+            }
+        }
+        bytes += record.data.len() as u64;
+        limits.hold(packets, bytes, last)?;
+        packets += 1;
+        last = Some(record.frame);
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
-    use rdmalab_trace::{Filter, LinkType, Writer};
+    use rdmalab_trace::{LinkType, Writer};
 
     use super::super::{Options, read_within};
     use super::*;
@@ -59,7 +96,11 @@ mod tests {
     fn drawn(file: &[u8], limits: Limits, filter: Option<&str>) -> Result<Capture, ViewError> {
         let filter: Option<Filter> = filter.map(|text| text.parse().unwrap());
         let options = Options { filter: filter.as_ref(), keeps_frames: true };
-        read_within(file, options, limits)
+        let drawn = read_within(file, options, limits);
+        // Whether there is room is known without reading all of it.
+        let refused = fits_within(file, filter.as_ref(), limits).err().map(|error| error.to_string());
+        assert_eq!(refused, drawn.as_ref().err().map(ToString::to_string));
+        drawn
     }
 
     #[test]
@@ -79,6 +120,17 @@ mod tests {
         assert!(matches!(error, ViewError::TooLarge { fits: 10 }), "{error}");
         let text = "its packets have more than 512 MiB together; those up to frame 10 can be drawn";
         assert_eq!(error.to_string(), text);
+    }
+
+    #[test]
+    fn of_what_cannot_be_read_there_is_room_for_what_can() {
+        let file = file(5);
+        let limits = Limits { packets: 4, ..Limits::default() };
+        let cut = &file[..file.len() - 120];
+        assert!(fits_within(&file[..], None, limits).is_err() && fits_within(cut, None, limits).is_ok());
+        assert!(fits_within(&b"no capture"[..], None, limits).is_ok());
+        let filter: Filter = "frame.number == \"five\"".parse().unwrap();
+        assert!(fits_within(&file[..], Some(&filter), limits).is_ok());
     }
 
     /// The limit is one of what is drawn: the filter that an error tells of draws as much as there is room for.

@@ -1,7 +1,7 @@
 //! What judges the rules, a file for each family of them.
 //!
 //! `checksums`, `lengths` and `headers` look at a packet alone; `order`, `requester`, `repetitions`, `recurrence`, `responder`,
-//! `responses` and `progress` are parts of [`Flow`](crate::flow::Flow); `cm` and `congestion` tie flows together; `pause` looks at all that
+//! `responses`, `missing` and `progress` are parts of [`Flow`](crate::flow::Flow); `cm` and `congestion` tie flows together; `pause` looks at all that
 //! goes over a link; `iwarp` is a part of [`Stream`](crate::iwarp::Stream).
 
 pub(crate) mod checksums;
@@ -10,6 +10,7 @@ pub(crate) mod congestion;
 pub(crate) mod headers;
 mod iwarp;
 pub(crate) mod lengths;
+mod missing;
 mod order;
 pub(crate) mod pause;
 mod progress;

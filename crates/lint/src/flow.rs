@@ -9,6 +9,7 @@
 //! * what the responder said last.
 
 pub(crate) mod effect;
+pub(crate) mod heard;
 pub(crate) mod mtu;
 pub(crate) mod replies;
 pub(crate) mod requests;
@@ -24,6 +25,7 @@ use crate::reason::{Reason, Reasons};
 use crate::report::Stats;
 use crate::rules::RuleId;
 use effect::Effect;
+use heard::Heard;
 use mtu::Sizes;
 use replies::Replies;
 pub(crate) use requests::{Message, Requests};
@@ -97,6 +99,22 @@ pub(crate) struct Told {
     pub is_done: bool,
 }
 
+/// An answer that is missing: either the requester lacks it, and goes back, or only the capture does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gap {
+    /// The next new request when that showed.
+    pub next: Psn,
+    /// How often the requester had gone back then.
+    pub run: u32,
+    pub time: i64,
+    /// How often a new request has been answered that was sent when that showed, or when the one before was answered.
+    pub rounds: u32,
+    /// What was answered at the last two of them.
+    pub answered: [Psn; 2],
+    /// It was counted as an implied NAK.
+    pub is_counted: bool,
+}
+
 /// One direction.
 pub(crate) struct Flow {
     pub key: FlowKey,
@@ -129,6 +147,7 @@ pub(crate) struct Flow {
     pub requests: Option<Requests>,
     pub answers: Answers,
     pub replies: Replies,
+    pub said: Heard,
     /// Frame of the last packet with a congestion mark to this queue pair.
     pub marked: Option<u64>,
     /// A notification without a mark has been told of.
@@ -152,6 +171,8 @@ pub(crate) struct Answers {
     pub implied: Option<Told>,
     /// A READ or an atomic was acknowledged in the place of being answered, which is why something is not known from there on.
     pub read_acknowledged: bool,
+    /// An answer is missing, since that implied NAK.
+    pub gap: Option<Gap>,
     /// A NAK that ended the connection.
     pub failed: Option<(Psn, u64)>,
     /// An answer to what was not sent, as far as is known: PSN, opcode and frame.
@@ -195,6 +216,7 @@ impl Flow {
             requests: None,
             answers: Answers::default(),
             replies: Replies::default(),
+            said: Heard::default(),
             marked: None,
             unprovoked_told: false,
             notified: None,

@@ -44,6 +44,9 @@
 //! * Numbers that come again may be those of another conversation: what the responder counts tells (`checks/recurrence.rs`).
 //! * A request that comes again at once and without a cause, or with the IP identification of its original, is the same packet seen
 //!   twice; one that fills a gap soon is late.
+//! * An answer with data that is missing is only missing in the capture if the requester goes on, round by round, without asking for it
+//!   again. If it asks later, that is taken back.
+//! * Answers are compared with the last ones: the same again, with the same IP identification, is one packet seen twice.
 //! * [`Reason`] says why a rule could not be judged for a flow. A finding whose proof would need what a capture cannot show is
 //!   at most [`Severity::Suspicious`].
 //!

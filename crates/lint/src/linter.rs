@@ -169,7 +169,7 @@ impl Linter {
             }
             (TransportKind::Ud, _) => {
                 flow.stats.saw_request(seen.frame, seen.time);
-                flow.stats.operations.add(OperationKind::Send, seen.payload_length as u64);
+                flow.stats.operation(OperationKind::Send, seen.payload_length as u64, seen.time, seen.time);
                 Role::Alone
             }
             (_, Some(kind)) if seen.row.is_request => flow.request(seen, kind, &mut out),

@@ -12,6 +12,7 @@ use crate::finding::Finding;
 use crate::flow::Flow;
 use crate::flow::times::Times;
 use crate::observer::Cause;
+use crate::packet::OperationKind;
 use crate::reason::{Reason, Reasons};
 use crate::rule::Severity;
 use crate::rules::{RULES, RuleId};
@@ -49,8 +50,13 @@ pub struct Stats {
     pub lost_ahead: u64,
     /// Requests that are in the capture and that the responder says it has not got: lost behind the place of capture.
     pub lost_behind: u64,
-    /// READ responses that are not in the capture though later ones are.
+    /// Answers with data (packets of them) that are not in the capture though later ones are: lost in front of the place of capture.
     pub responses_missing: u64,
+    /// Answers with data that are not in the capture though the requester must have them, as it went on: lost by the capturing
+    /// program.
+    pub responses_uncaptured: u64,
+    /// Answers that are in the capture twice, or came twice.
+    pub duplicate_responses: u64,
     /// Requests that are in the capture twice, or came twice.
     pub duplicates: u64,
     /// Requests that came behind later ones.
@@ -69,8 +75,13 @@ pub struct Stats {
     pub nak_generation: Times,
     /// From a NAK to the packet that it asks for.
     pub nak_reaction: Times,
+    /// Of the times that the timer sent again: how often the answer to the oldest packet is in the capture. It was lost behind the
+    /// place of capture, or came too late. The other times the packet was lost behind it, or the answer in front of it.
+    pub timeouts_answered: u64,
     /// Times of the first and last packet, in nanoseconds.
     pub times: Option<(i64, i64)>,
+    /// When the first complete operation began, and the last one was complete, in nanoseconds.
+    pub operation_times: Option<(i64, i64)>,
     /// Frames of the first and last packet.
     pub frames: Option<(u64, u64)>,
 }
@@ -105,6 +116,23 @@ impl Stats {
         }
     }
 
+    /// So many answers are not in the capture though the requester has them; so many of those had been counted as missing.
+    pub(crate) fn answers_lacking(&mut self, (lacking, known): (u32, u32)) {
+        self.responses_uncaptured += u64::from(lacking);
+        self.responses_missing = self.responses_missing.saturating_sub(known.into());
+    }
+
+    /// The requester lacked so many answers, too: it asks for them again.
+    pub(crate) fn answers_lost(&mut self, lacking: u32) {
+        self.responses_uncaptured = self.responses_uncaptured.saturating_sub(lacking.into());
+        self.responses_missing += u64::from(lacking);
+    }
+
+    /// How many requests were sent again.
+    pub(crate) fn all_repeated(&self) -> u64 {
+        self.repeated.iter().sum()
+    }
+
     /// What was counted as a return, with so many packets sent again, was none.
     pub(crate) fn not_repeated(&mut self, cause: Cause, packets: u64) {
         for (counts, less) in [(&mut self.repeated, packets), (&mut self.returns, 1)] {
@@ -115,12 +143,20 @@ impl Stats {
     }
 
     pub(crate) fn has_repeated(&self) -> bool {
-        self.repeated.iter().any(|count| *count > 0)
+        self.all_repeated() > 0
     }
 
-    /// Bits of complete operations in a second, from the first packet to the last; none of a flow that takes no time.
+    /// An operation is complete.
+    pub(crate) fn operation(&mut self, kind: OperationKind, bytes: u64, begun: i64, completed: i64) {
+        self.operations.add(kind, bytes);
+        let (first, last) = self.operation_times.unwrap_or((begun, completed));
+        self.operation_times = Some((first.min(begun), last.max(completed)));
+    }
+
+    /// Bits of complete operations in a second, from where the first one begins to where the last one is complete; none of a flow
+    /// that takes no time.
     pub fn goodput(&self) -> Option<f64> {
-        goodput(self.times?, self.operations.bytes())
+        goodput(self.operation_times?, self.operations.bytes())
     }
 }
 

@@ -124,14 +124,22 @@ impl Flow {
         let mut at = self.window.lower_bound(requests.completed);
         let begun = requests.completed;
         let mut part = 0;
-        while let Some(entry) = self.window.get(at) {
+        let length = self.window.len();
+        let mut has_presumed = false;
+        while let Some(entry) = self.window.get_mut(at) {
+            if has_presumed {
+                // What came by of its answer has been taken, too.
+                entry.was_taken();
+            }
             if entry.kind.is_answered() && !entry.is_answered() {
-                let stuck = self.window.len() - at > GIVEN_UP && requests.walked.distance(entry.end()) >= 0;
-                if !stuck {
+                let stuck = length - at > GIVEN_UP && requests.walked.distance(entry.end()) >= 0;
+                if !stuck && entry.end().distance(requests.presumed) > 0 {
                     part = if requests.walked.distance(entry.psn) > 0 { entry.answered } else { 0 };
                     break;
                 }
                 self.reasons.add(Reason::LostAhead);
+                self.stats.answers_lacking(entry.lack());
+                has_presumed = true;
             } else if entry.end().distance(requests.walked) > 0 {
                 break;
             }
@@ -146,8 +154,10 @@ impl Flow {
             requests.completed = entry.end();
             if entry.ends_message()
                 && let Some(message) = requests.completing.take()
+                && entry.end().distance(requests.counted) > 0
             {
-                self.stats.operations.add(message.kind, message.bytes);
+                requests.counted = entry.end();
+                self.stats.operation(message.kind, message.bytes, message.begun.1, time);
                 out.observer.operation(&Operation {
                     flow: out.flow,
                     kind: message.kind,
@@ -166,6 +176,7 @@ impl Flow {
             requests.was_at(completed);
             requests.was_at(completed.add(part));
         }
+        self.passed(completed);
         self.window.forget_before(completed);
     }
 }

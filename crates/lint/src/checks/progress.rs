@@ -38,6 +38,7 @@ fn common(one: (Msn, u32), other: (Msn, u32)) -> Option<(Msn, u32)> {
 impl Flow {
     /// The responder has answered for everything up to this PSN.
     pub(super) fn rise(&mut self, psn: Psn, msn: Msn, seen: &Seen<'_>, is_heard: bool, out: &mut Out<'_>) {
+        self.gone_on(psn);
         if let Some(requests) = &mut self.requests {
             if is_heard {
                 requests.timeouts.1 = 0;

@@ -2,6 +2,9 @@
 
 mod returns;
 
+pub(super) use returns::NOTICED;
+
+use crate::flow::heard::{AT_ONCE, same_packet};
 use crate::flow::window::Entry;
 use crate::flow::{Flow, Out};
 use crate::observer::{Cause, Role};
@@ -9,13 +12,8 @@ use crate::packet::{OperationKind, Seen};
 use crate::reason::Reason;
 use crate::rules::RuleId;
 
-/// What comes again so soon, in nanoseconds, without a cause is the same packet seen twice. The shortest timeout there is
-/// lasts 8.2 us, and none in use is as short.
-const AT_ONCE: i64 = 20_000;
 /// What fills a gap within so many nanoseconds without a cause came late.
 const SOON: i64 = 500_000;
-/// IP identifications below this are those of the pieces of one send, which the kernel cut up, and come again and again.
-const IDENTIFIES: u16 = 64;
 
 impl Flow {
     /// A request whose PSN has been sent, or lies in a gap.
@@ -36,12 +34,16 @@ impl Flow {
         let exact = known.filter(|entry| entry.psn == psn);
         let Some(requests) = &mut self.requests else { return Role::Request };
         let goes_on = requests.cursor.distance(requests.next) < 0 && psn.distance(requests.cursor) >= 0;
-        if let Some(entry) = &exact
-            && requests.identifications_vary
-            && entry.ip_id >= IDENTIFIES
-            && entry.ip_id == seen.ip_id
-            && entry.row.opcode == seen.row.opcode
-        {
+        // Of the first request nobody knows yet whether the next one has another identification; they seldom all have one of these.
+        let varies = requests.identifications_vary || self.window.len() == 1;
+        let between =
+            |entry: &Entry| if seen.has_time { seen.time.saturating_sub(entry.last_time) } else { i64::MAX };
+        let last = known.filter(|entry| entry.last_psn == psn && entry.row.opcode == seen.row.opcode);
+        let is_same = last.as_ref().and_then(|entry| {
+            let is_soon = requests.identifications_vary || between(entry) <= SOON;
+            same_packet((entry.ip_id, seen.ip_id), varies && is_soon, between(entry))
+        });
+        if is_same == Some(true) {
             self.stats.duplicates += 1;
             self.doubt(Reason::Duplicated);
             return Role::Duplicate;
@@ -54,6 +56,7 @@ impl Flow {
             }
             requests.cause.unwrap_or(Cause::Unknown)
         } else {
+            self.lacks(psn);
             let cause = self.cause(psn, seen.time, known.as_ref());
             let Some(requests) = &mut self.requests else { return Role::Request };
             let is_plain = !matches!(cause, Cause::Nak | Cause::Rnr | Cause::ImpliedNak) && seen.has_time;
@@ -61,9 +64,8 @@ impl Flow {
             let is_hasty = cause == Cause::Rnr
                 && self.answers.rnr.is_some_and(|rnr| !Flow::has_waited(&rnr, seen.time))
                 && exact.is_some_and(|entry| !requests.identifications_vary || entry.ip_id == seen.ip_id);
-            if exact.is_some_and(|entry| {
-                (is_plain || is_hasty) && seen.time.saturating_sub(entry.last_time) < AT_ONCE
-            }) {
+            let is_at_once = last.is_some_and(|entry| between(&entry) < AT_ONCE);
+            if is_at_once && (is_plain || is_hasty) && is_same.is_none() {
                 self.stats.duplicates += 1;
                 self.doubt(Reason::Duplicated);
                 return Role::Duplicate;
@@ -89,13 +91,20 @@ impl Flow {
             (None, None) => self.fill(seen, kind, out),
         }
         // What takes several PSNs is behind itself where its original ends.
-        let run = self.requests.as_ref().map_or(0, |requests| requests.run);
+        let (run, completed) =
+            self.requests.as_ref().map_or((0, psn), |requests| (requests.run, requests.completed));
         let end = match (held.and_then(|index| self.window.get_mut(index)), known) {
             (Some(entry), Some(_)) => {
                 entry.sends = entry.sends.saturating_add(1);
                 entry.run = run;
+                self.stats.answers_lost(std::mem::take(&mut entry.lacking));
+                let offset = psn.distance(entry.psn).unsigned_abs();
+                let is_oldest = entry.psn.distance(completed) <= 0 && entry.end().distance(completed) > 0;
+                if entry.kind.is_answered() && is_oldest {
+                    self.stats.answers_lacking(entry.answer_from(offset));
+                }
                 entry.ip_id = seen.ip_id;
-                (entry.last_frame, entry.last_time) = (seen.frame, seen.time);
+                (entry.last_psn, entry.last_frame, entry.last_time) = (psn, seen.frame, seen.time);
                 entry.end()
             }
             _ => psn.next(),

@@ -52,6 +52,7 @@ impl Flow {
         self.settle_suspect(psn);
         let role = if distance >= 0 {
             self.settle_ghost(psn, out);
+            self.presume(seen, out);
             self.new_request(seen, kind, distance, out);
             Role::Request
         } else {
@@ -260,6 +261,7 @@ impl Flow {
             });
         }
         self.never_told();
+        self.presume_at_end(out);
         self.unanswered(out);
         self.walk_to(next, 0, out);
     }

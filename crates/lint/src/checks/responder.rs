@@ -14,6 +14,15 @@ impl Flow {
     /// A response, to the requests of this flow.
     pub(crate) fn answer(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
         self.stats.saw_response(seen.frame, seen.time);
+        let sum = (!seen.is_cut && seen.operation() != 0x11).then(|| match seen.headers.atomic_ack_eth {
+            Some(atomic) => crc32fast::hash(&atomic.original.to_be_bytes()),
+            None => crc32fast::hash(seen.payload),
+        });
+        if self.said.takes_again(seen, sum, self.stats.all_repeated()) {
+            self.stats.duplicate_responses += 1;
+            self.doubt(Reason::Duplicated);
+            return;
+        }
         self.notice_order(seen);
         let psn = seen.bth.psn;
         if self.is_counted_anew(seen, out) {
@@ -45,7 +54,7 @@ impl Flow {
         match (seen.operation(), seen.headers.aeth) {
             (0x11, Some(aeth)) => self.acknowledge(seen, aeth, out),
             (0x12, Some(aeth)) => self.atomic_answer(seen, aeth, out),
-            (0x0d..=0x10, aeth) => self.read_answer(seen, aeth, out),
+            (0x0d..=0x10, aeth) => self.read_answer(seen, aeth, sum, out),
             _ => {}
         }
     }
@@ -140,6 +149,7 @@ impl Flow {
             }
         }
         self.settle_restart(psn, out);
+        self.answered_late(psn);
         self.rise(psn, aeth.msn, seen, true, out);
         self.count(seen, aeth.msn, psn.next(), Beyond::Sent, out);
         self.complete(seen.frame, seen.time, out);

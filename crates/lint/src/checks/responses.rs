@@ -1,16 +1,15 @@
-//! Responses with data: of READs, in their order and length, and of atomics; and what a requester makes of a missing one.
+//! Responses with data: of READs, in their order and length, and of atomics. What is missing of them is in `missing`.
 
 use rdmalab_wire::{Aeth, Psn, Syndrome};
 
+use super::missing::FEW_LOST;
 use super::progress::Beyond;
 use crate::flow::window::Entry;
-use crate::flow::{Flow, Out, Told};
+use crate::flow::{Flow, Out};
 use crate::packet::{OperationKind, Seen};
 use crate::reason::Reason;
 use crate::rules::RuleId;
 
-/// More responses than these in a row are not lost, but never were sent.
-const FEW_LOST: i32 = 4096;
 /// Two places of capture, one for each direction, are taken to have clocks that differ by less than this, in nanoseconds.
 const SKEW: i64 = 20_000;
 /// More READs than these at once are not looked for.
@@ -42,10 +41,16 @@ impl Flow {
         if let Some(entry) = self.window.get_mut(at) {
             entry.was_answered = true;
         }
-        self.data(seen, Some(aeth), at, 0, out);
+        self.data(seen, Some(aeth), 0, out);
     }
 
-    pub(super) fn read_answer(&mut self, seen: &Seen<'_>, aeth: Option<Aeth>, out: &mut Out<'_>) {
+    pub(super) fn read_answer(
+        &mut self,
+        seen: &Seen<'_>,
+        aeth: Option<Aeth>,
+        sum: Option<u32>,
+        out: &mut Out<'_>,
+    ) {
         let psn = seen.bth.psn;
         let last_read = self.answers.last_read.replace(psn);
         let skipped = last_read.map_or(0, |last| psn.distance(last) - 1);
@@ -60,18 +65,17 @@ impl Flow {
         }
         let offset = psn.distance(entry.psn).unsigned_abs();
         if entry.kind == OperationKind::Read {
-            if !matches!(seen.operation(), 0x0d | 0x10) && (1..FEW_LOST).contains(&skipped) && offset > 0 {
-                self.stats.responses_missing += u64::from(skipped.unsigned_abs());
-                self.doubt(Reason::LostAhead);
+            if !matches!(seen.operation(), 0x0d | 0x10) && offset > 0 {
+                self.skipped(at, skipped);
             }
             self.place_in_answer(seen, at, offset, last_read, out);
-            self.same_as_before(seen, entry.first_frame, out);
+            self.same_as_before(seen, entry.first_frame, sum, out);
         }
         self.outstanding(seen, at, out);
         if let Some(entry) = self.window.get_mut(at) {
             entry.was_answered |= offset + 1 == entry.span;
         }
-        self.data(seen, aeth, at, offset, out);
+        self.data(seen, aeth, offset, out);
     }
 
     fn place_in_answer(
@@ -162,12 +166,9 @@ impl Flow {
     }
 
     /// A READ is carried out anew when it comes again. What it brings differs only if somebody has written there.
-    fn same_as_before(&mut self, seen: &Seen<'_>, asked: u64, out: &mut Out<'_>) {
-        if seen.is_cut {
-            return;
-        }
-        let psn = seen.bth.psn;
-        if let Some(frame) = self.replies.take(psn, asked, seen.frame, seen.payload) {
+    fn same_as_before(&mut self, seen: &Seen<'_>, asked: u64, sum: Option<u32>, out: &mut Out<'_>) {
+        let (psn, Some(sum)) = (seen.bth.psn, sum) else { return };
+        if let Some(frame) = self.replies.take(psn, asked, seen.frame, sum) {
             self.find_of_repetition(RuleId::ReadReplay, &[seen.frame, frame], out, || {
                 format!("{} psn {psn} brings other bytes than before", seen.row.name)
             });
@@ -215,11 +216,11 @@ impl Flow {
         }
     }
 
-    /// A response with data, packet `offset` of the answer to the request at this place: it acknowledges all in front, too.
-    fn data(&mut self, seen: &Seen<'_>, aeth: Option<Aeth>, at: usize, offset: u32, out: &mut Out<'_>) {
+    /// A response with data, packet `offset` of the answer to a request: it acknowledges all in front, too.
+    fn data(&mut self, seen: &Seen<'_>, aeth: Option<Aeth>, offset: u32, out: &mut Out<'_>) {
         let psn = seen.bth.psn;
-        let asked = self.window.get(at).map(|entry| entry.psn);
         self.settle_restart(psn, out);
+        self.answered_late(psn);
         if let Some(aeth) = aeth {
             let begin =
                 self.window.holding(psn).and_then(|index| self.window.get(index)).map(|entry| entry.psn);
@@ -236,26 +237,32 @@ impl Flow {
             self.rise(psn, msn, seen, true, out);
         }
         self.complete(seen.frame, seen.time, out);
-        // A requester takes responses in their order only: behind a missing one, it drops them and asks again.
-        let next = self.requests.as_ref().map(|requests| self.window.lower_bound(requests.completed));
-        let taken = next.and_then(|next| self.window.get_mut(next));
-        if let Some(entry) = taken.filter(|entry| Some(entry.psn) == asked && entry.answered == offset) {
-            entry.answered += 1;
-            self.complete(seen.frame, seen.time, out);
-        }
+        self.came(psn, offset);
+        self.complete(seen.frame, seen.time, out);
         self.imply(psn, seen);
     }
 
-    /// A READ or atomic in front of what was answered for, whose answer is missing: the requester asks again.
-    pub(super) fn imply(&mut self, psn: Psn, seen: &Seen<'_>) {
-        let Some(requests) = &self.requests else { return };
-        let Some(entry) = self.window.get(self.window.lower_bound(requests.completed)) else { return };
-        if entry.kind.is_answered() && psn.distance(entry.psn.add(entry.answered)) >= 0 {
-            let missing = entry.psn.add(entry.answered);
-            if self.answers.implied.is_none_or(|implied| implied.psn != missing) {
-                self.answers.implied = Some(Told { psn: missing, sends: entry.sends, ..self.told(seen, 0) });
-                self.stats.implied_naks += 1;
+    /// The answer with this PSN, packet `offset` of all that a request asks for, has come. A requester takes responses in their order only: behind a
+    /// missing one, it drops them and asks again.
+    fn came(&mut self, psn: Psn, offset: u32) {
+        let Some(at) = self.window.holding(psn) else { return };
+        if offset == 0 {
+            let missing = self.end_in_front(at);
+            if (1..FEW_LOST.unsigned_abs()).contains(&missing) {
+                self.are_missing(missing);
             }
+        }
+        let next = self.requests.as_ref().map(|requests| self.window.lower_bound(requests.completed));
+        let Some(entry) = self.window.get_mut(at) else { return };
+        let was_late = entry.came(offset) && entry.sends == 1;
+        if next == Some(at) && entry.answered == offset {
+            entry.answered += 1;
+        }
+        if next == Some(at) && was_late {
+            entry.was_taken();
+        }
+        if was_late {
+            self.stats.responses_missing = self.stats.responses_missing.saturating_sub(1);
         }
     }
 }

@@ -33,6 +33,10 @@ pub(crate) struct Requests {
     pub run: u32,
     pub walked: Psn,
     pub completed: Psn,
+    /// In front of this the requester has all answers, even those that the capture lacks.
+    pub presumed: Psn,
+    /// In front of this operations have been counted.
+    pub counted: Psn,
     places: [Psn; PLACES],
     place: usize,
     /// The message that the walk is in.
@@ -56,6 +60,8 @@ pub(crate) struct Requests {
     pub recurrence: Option<Box<Recurrence>>,
     /// Timeouts one behind the other, at which PSN, without an answer between.
     pub timeouts: (Psn, u32),
+    /// The PSN of the last timeout, if nothing had answered it, and how often that was answered since.
+    pub unanswered: Option<(Psn, u32)>,
     pub limit_told: bool,
     /// How often the receiver was not ready for one PSN, one time behind the other.
     pub rnr_returns: (Psn, u32),
@@ -76,6 +82,8 @@ impl Requests {
             run: 0,
             walked: psn,
             completed: psn,
+            presumed: psn,
+            counted: psn,
             places: [psn; PLACES],
             place: 0,
             message: None,
@@ -89,6 +97,7 @@ impl Requests {
             restart: None,
             recurrence: None,
             timeouts: (psn, 0),
+            unanswered: None,
             limit_told: false,
             rnr_returns: (psn, 0),
             asked: None,
@@ -101,6 +110,7 @@ impl Requests {
     /// What was settled was so in another conversation; this one begins here. What was sent since is kept.
     pub fn begin_at(&mut self, psn: Psn) {
         (self.first, self.walked, self.completed) = (psn, psn, psn);
+        (self.presumed, self.counted) = (psn, psn);
         self.places = [psn; PLACES];
         (self.message, self.completing, self.before) = (None, None, None);
         (self.ends_walked, self.missing, self.gap_end) = (0, 0, None);

@@ -36,6 +36,8 @@ pub(crate) struct Entry {
     pub target: Target,
     pub first_frame: u64,
     pub first_time: i64,
+    /// Where it began when it came by last: a READ may ask for the rest.
+    pub last_psn: Psn,
     pub last_frame: u64,
     pub last_time: i64,
     /// How often it came by in the capture.
@@ -46,6 +48,12 @@ pub(crate) struct Entry {
     pub ip_id: u16,
     /// Packets of the answer that came, without a gap from the first on.
     pub answered: u32,
+    /// Where the furthest packet of the answer ends that came by.
+    pub reached: u32,
+    /// How many in front of that did not come.
+    pub holes: u32,
+    /// The capture lacks this many packets of the answer, which the requester has.
+    pub lacking: u32,
     /// The last packet of the answer came by, so that nothing else is owed.
     pub was_answered: bool,
     /// An atomic's original value.
@@ -93,12 +101,16 @@ impl Entry {
             target: Target::of(seen.headers),
             first_frame: seen.frame,
             first_time: seen.time,
+            last_psn: seen.bth.psn,
             last_frame: seen.frame,
             last_time: seen.time,
             sends: 1,
             run: 0,
             ip_id: seen.ip_id,
             answered: 0,
+            reached: 0,
+            holes: 0,
+            lacking: 0,
             was_answered: false,
             original: None,
             asked: [0; ASKED],
@@ -140,6 +152,51 @@ impl Entry {
     /// Whether all of the answer that it asks for came by.
     pub fn is_answered(&self) -> bool {
         self.answered >= self.span
+    }
+
+    /// Packet `offset` of the answer came by. Says whether it is one that was missing.
+    pub fn came(&mut self, offset: u32) -> bool {
+        if let Some(missing) = offset.checked_sub(self.reached) {
+            self.reached = offset + 1;
+            self.holes += missing;
+            return false;
+        }
+        let fills = self.holes > 0 && offset >= self.answered;
+        self.holes -= u32::from(fills);
+        fills
+    }
+
+    /// The requester has taken what came by, if nothing is missing in it.
+    pub fn was_taken(&mut self) {
+        if self.holes == 0 {
+            self.answered = self.answered.max(self.reached);
+        }
+    }
+
+    /// Something behind it was answered, so that nothing more of its answer comes. Says how many packets turn out to be missing.
+    pub fn end_answer(&mut self) -> u32 {
+        let missing = self.span.saturating_sub(self.reached);
+        self.holes += missing;
+        self.reached = self.reached.max(self.span);
+        missing
+    }
+
+    /// Only the capture lacks what is missing of its answer. Says how much that is, and how much of it was known to be missing.
+    pub fn lack(&mut self) -> (u32, u32) {
+        let known = self.holes;
+        self.lacking = known + self.span.saturating_sub(self.reached);
+        (self.answered, self.reached, self.holes) = (self.span, self.span, 0);
+        (self.lacking, known)
+    }
+
+    /// It is asked for again from this packet of the answer on: the requester has what is in front of that. Says how much of it the
+    /// capture lacks, and how much of that was known to be missing.
+    pub fn answer_from(&mut self, offset: u32) -> (u32, u32) {
+        let known = self.holes.min(offset.saturating_sub(self.answered));
+        let lacking = known + offset.saturating_sub(self.reached);
+        self.holes -= known;
+        self.reached = self.reached.max(offset);
+        (lacking, known)
     }
 
     /// A repetition asks for the answer from this packet of it on.

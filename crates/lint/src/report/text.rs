@@ -150,22 +150,31 @@ impl fmt::Display for FlowReport {
         if let Some(goodput) = stats.goodput().filter(|_| stats.operations.bytes() > 0) {
             write!(f, "\n  goodput      {:>8.3} Mbit/s", goodput / 1e6)?;
         }
+        let count = |counts: &[u64; 5], cause: Cause| counts.get(cause as usize).copied().unwrap_or_default();
         for cause in Cause::ALL {
-            let count = |counts: &[u64; 5]| counts.get(cause as usize).copied().unwrap_or_default();
-            if count(&stats.returns) > 0 || count(&stats.repeated) > 0 {
-                let (packets, times) = (count(&stats.repeated), Counted(count(&stats.returns), "time", ""));
+            let (packets, times) = (count(&stats.repeated, cause), count(&stats.returns, cause));
+            if packets > 0 || times > 0 {
+                let times = Counted(times, "time", "");
                 write!(f, "\n  sent again   {packets:>8}  packets, {times}, cause {}", cause.name())?;
             }
         }
+        let timeouts = count(&stats.returns, Cause::Timeout);
         let counts = [
+            (
+                timeouts.saturating_sub(stats.timeouts_answered),
+                "timeouts whose request has no answer in the capture",
+            ),
+            (stats.timeouts_answered, "timeouts whose answer was lost or late behind it"),
             (stats.naks, "NAKs (PSN sequence error)"),
             (stats.implied_naks, "implied NAKs"),
             (stats.rnr_naks, "RNR NAKs"),
             (stats.error_naks, "NAKs that end the connection"),
-            (stats.lost_behind, "requests lost behind the place of capture"),
+            (stats.lost_behind, "requests lost or late behind the place of capture"),
             (stats.lost_ahead, "PSNs of requests lost in front of the place of capture"),
-            (stats.responses_missing, "READ responses lost in front of the place of capture"),
+            (stats.responses_missing, "answers lost in front of the place of capture"),
+            (stats.responses_uncaptured, "answers that only the capture lacks"),
             (stats.duplicates, "requests in the capture twice"),
+            (stats.duplicate_responses, "answers in the capture twice"),
             (stats.late, "requests behind later ones"),
             (stats.marked, "packets with a congestion mark"),
             (stats.notifications, "congestion notifications to the requester"),

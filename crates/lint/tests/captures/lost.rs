@@ -8,13 +8,13 @@ use rdmalab_trace::{Entry, Writer};
 
 use super::{folder, packets};
 
-type Packets = Vec<(u64, Vec<u8>)>;
+pub(super) type Packets = Vec<(u64, Vec<u8>)>;
 
-fn of(name: &str) -> Packets {
+pub(super) fn of(name: &str) -> Packets {
     packets(&fs::read(folder(&format!("{name}.pcap"))).unwrap())
 }
 
-fn judged(packets: &[(u64, Vec<u8>)]) -> Report {
+pub(super) fn judged(packets: &[(u64, Vec<u8>)]) -> Report {
     let mut file = Writer::new(Vec::new()).unwrap();
     let interface = file.interface("eth0").unwrap();
     for (time, data) in packets {

@@ -1,5 +1,6 @@
 //! The captures of real peers: no violation but those that are known, and the counts that a careful reading gives.
 
+mod answers;
 mod by_hand;
 mod lost;
 mod lost_segments;

@@ -11,7 +11,7 @@ use crate::rules::RuleId;
 
 /// A requester that misses a response notices at the next one, and asks again within so many nanoseconds. Longer, and it was
 /// the timer: nothing else tells, where the response was lost behind the place of capture.
-const NOTICED: i64 = 1_000_000;
+pub(in crate::checks) const NOTICED: i64 = 1_000_000;
 /// Behind the point to go back to, by at most so many PSNs, the first packets of a repetition may have been lost.
 const LOST_REPETITIONS: i32 = 64;
 /// An RNR retry count that means: without end.
@@ -114,6 +114,11 @@ impl Flow {
         let (peer, limit) = (self.peer, self.agreed.and_then(|agreed| agreed.retry_count).unwrap_or(7));
         let Some(requests) = &mut self.requests else { return };
         requests.run = requests.run.wrapping_add(1);
+        if cause == Cause::Timeout {
+            let is_answered = psn.distance(requests.completed) < 0;
+            self.stats.timeouts_answered += u64::from(is_answered);
+            requests.unanswered = (!is_answered).then_some((psn, 0));
+        }
         match cause {
             Cause::Timeout if requests.timeouts.0 == psn => requests.timeouts.1 += 1,
             Cause::Timeout => requests.timeouts = (psn, 1),
@@ -128,6 +133,19 @@ impl Flow {
             out.find(RuleId::RetryLimit, &[seen.frame], || {
                 format!("psn {psn} is sent again for the {times}th time without an answer; at most {limit} are right")
             });
+        }
+    }
+
+    /// An answer to this PSN. If the request that the timer sent again is answered twice, the first of them was answered, too late.
+    pub(in crate::checks) fn answered_late(&mut self, psn: Psn) {
+        let Some(requests) = &mut self.requests else { return };
+        let Some((_, answers)) = requests.unanswered.as_mut().filter(|(point, _)| *point == psn) else {
+            return;
+        };
+        *answers += 1;
+        if *answers == 2 {
+            requests.unanswered = None;
+            self.stats.timeouts_answered += 1;
         }
     }
 

@@ -1,0 +1,95 @@
+//! The answers that came last, to tell one that is in the capture twice from two that are alike.
+
+use rdmalab_wire::Psn;
+
+use crate::packet::Seen;
+
+/// IP identifications below this are those of the pieces of one send, which the kernel cut up, and come again and again.
+const IDENTIFIES: u16 = 64;
+/// The same again within so many nanoseconds is one packet, if it names no packet and nothing was sent again in between.
+const SOON: i64 = 500_000;
+/// What comes again within so many nanoseconds is seen twice: the shortest timeout in use is longer.
+pub(crate) const AT_ONCE: i64 = 60_000;
+/// Places for answers, and how many each takes.
+const PLACES: u32 = 128;
+const OF_EACH: usize = 2;
+
+/// Whether two packets that say the same are one that was seen twice, by their IP identifications, which vary or not, and the time
+/// between. `None` if these do not tell.
+pub(crate) fn same_packet((before, now): (u16, u16), varies: bool, time: i64) -> Option<bool> {
+    match varies && now > 0 {
+        true if before >= IDENTIFIES && now >= IDENTIFIES => Some(before == now),
+        true if before == now && time <= AT_ONCE => Some(true),
+        _ => None,
+    }
+}
+
+/// What an answer says, and how it came.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    psn: Psn,
+    opcode: u8,
+    syndrome_and_msn: u32,
+    sum: Option<u32>,
+    ip_id: u16,
+    time: i64,
+    repeated: u64,
+}
+
+impl Answer {
+    fn says_what(&self, other: &Answer) -> bool {
+        (self.psn, self.opcode, self.syndrome_and_msn, self.sum)
+            == (other.psn, other.opcode, other.syndrome_and_msn, other.sum)
+    }
+}
+
+/// The last answers to the requests of a flow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Heard {
+    /// By PSNs, and identifications where these differ: there may be many answers to one request. None until there is one.
+    places: Vec<[Option<Answer>; OF_EACH]>,
+    /// The identification of the last one, and whether it changes from one to the next.
+    last_ip_id: u16,
+    varies: bool,
+}
+
+impl Heard {
+    /// Takes an answer whose payload has this checksum, after so many requests sent again. Says whether it has been here.
+    pub fn takes_again(&mut self, seen: &Seen<'_>, sum: Option<u32>, repeated: u64) -> bool {
+        let is_first = self.places.is_empty();
+        if is_first {
+            self.places.resize(PLACES as usize, [None; OF_EACH]);
+        }
+        self.varies |= !is_first && seen.ip_id != self.last_ip_id;
+        self.last_ip_id = seen.ip_id;
+        let varies = self.varies;
+        let now = Answer {
+            psn: seen.bth.psn,
+            opcode: seen.row.opcode,
+            syndrome_and_msn: seen
+                .headers
+                .aeth
+                .map_or(0, |aeth| u32::from(aeth.syndrome.to_byte()) << 24 | aeth.msn.value()),
+            sum,
+            ip_id: seen.ip_id,
+            time: seen.time,
+            repeated,
+        };
+        let named = if now.ip_id >= IDENTIFIES { u32::from(now.ip_id) } else { 0 };
+        let place = ((now.psn.value() + named) % PLACES) as usize;
+        let Some(place) = self.places.get_mut(place) else { return false };
+        let is_it = |before: &Answer| {
+            let between = if seen.has_time { now.time.saturating_sub(before.time) } else { i64::MAX };
+            before.says_what(&now)
+                && same_packet((before.ip_id, now.ip_id), varies, between)
+                    .unwrap_or(between <= SOON && before.repeated == repeated)
+        };
+        if let Some(before) = place.iter_mut().flatten().find(|before| is_it(before)) {
+            before.time = now.time;
+            return true;
+        }
+        place.rotate_right(1);
+        place[0] = Some(now);
+        false
+    }
+}

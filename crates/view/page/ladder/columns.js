@@ -41,7 +41,8 @@ class Columns {
     const { width, plot, bands } = this.ladder;
     const isNarrow = width < 560;
     const strip = 12;
-    const plotWidth = plot.isOn ? Math.round(Math.min(Math.max(width * 0.27, 110), 360)) : 0;
+    // Where there is little room, words of packets have it first.
+    const plotWidth = plot.isOn ? Math.round(Math.min(Math.max((width - 300) * 0.41, 110), 360)) : 0;
     const frame = isNarrow ? 46 : 62;
     const time = isNarrow ? 0 : this.#timeWidth() + PAUSE;
     const signs = 24;

@@ -65,7 +65,7 @@ pub(crate) struct Agreed {
     pub frames: [u64; 2],
 }
 
-/// What packets to one queue pair have alike was another value before a packet: the value, the packet's frame and its name.
+/// What packets to one queue pair have alike, the last one had otherwise: how, its frame and its name.
 pub(crate) type Changed<T> = (T, u64, &'static str);
 
 /// The queue key of datagrams to a queue pair.
@@ -73,7 +73,7 @@ pub(crate) struct QueueKey {
     pub key: QKey,
     /// Frame of the message that told it, if one did.
     pub told: Option<u64>,
-    /// What it was before the last packet, if that changed it.
+    /// Another one, that the last packet had.
     pub changed: Option<Changed<QKey>>,
 }
 
@@ -120,7 +120,7 @@ pub(crate) struct Flow {
     pub key: FlowKey,
     pub number: u64,
     pub transport: TransportKind,
-    /// What it was before the last packet, if that changed it.
+    /// Another one, that the last packet had.
     pub changed: Option<Changed<TransportKind>>,
     /// The queue key of datagrams.
     pub queue_key: Option<QueueKey>,

@@ -152,7 +152,7 @@ impl Linter {
         let before = flow.window.len();
         let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
         flow.partition(seen, &mut out);
-        flow.transport(seen, &mut out);
+        let is_of_it = flow.transport(seen, &mut out);
         flow.queue_key(seen, &mut out);
         flow.effect.packet(seen.time, seen.payload_length as u64);
         if seen.ecn == Some(Ecn::Ce) {
@@ -161,6 +161,7 @@ impl Linter {
         }
         let mut number = flow.number;
         let role = match (seen.row.transport, seen.kind()) {
+            _ if !is_of_it => Role::Alone,
             (TransportKind::Rd, _) => {
                 // Whose sequence its PSN is of, the end-to-end context says.
                 flow.doubt(Reason::ReliableDatagrams);

@@ -121,14 +121,28 @@ fn completes_receive(row: &OpcodeRow) -> bool {
 
 impl Flow {
     /// The transport of packets to one queue pair. One packet of another is found when the next is as before; several are another
-    /// conversation's.
-    pub(crate) fn transport(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
+    /// conversation's. Says whether this one is of the conversation: its queue pair drops one of another transport.
+    pub(crate) fn transport(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) -> bool {
         let now = seen.row.transport;
-        if let Some((odd, frame, name)) = odd_one(&mut self.transport, &mut self.changed, now, seen) {
-            out.find(RuleId::Transport, &[frame, seen.frame], || {
-                format!("a {odd} {name} among packets of {now}")
-            });
+        if self.requests.is_none() && self.stats.responses == 0 {
+            self.transport = now;
+            return true;
         }
+        match among(&mut self.transport, &mut self.changed, now, seen) {
+            Among::Same => {}
+            Among::First => return false,
+            Among::BehindOdd((odd, frame, name)) => {
+                out.find(RuleId::Transport, &[frame, seen.frame], || {
+                    format!("a {odd} {name} among packets of {now}")
+                });
+            }
+            Among::Changed => {
+                self.finish(out);
+                self.begin_again();
+                self.stats.conversations += 1;
+            }
+        }
+        true
     }
 
     /// The queue key of datagrams to one queue pair: the one that was told, or else the same one in all of them.
@@ -147,7 +161,8 @@ impl Flow {
             }
             Some(_) => {}
             None => {
-                if let Some((odd, frame, _)) = odd_one(&mut known.key, &mut known.changed, now, seen) {
+                let found = among(&mut known.key, &mut known.changed, now, seen);
+                if let Among::BehindOdd((odd, frame, _)) = found {
                     out.find(RuleId::QueueKey, &[frame, seen.frame], || {
                         format!("queue key {odd}, among packets with {now}")
                     });
@@ -170,22 +185,32 @@ impl Flow {
     }
 }
 
-/// The next packet to a queue pair, whose packets have something alike. Gives what the one before had, if it alone was another one.
-fn odd_one<T: PartialEq>(
+/// A packet among others to one queue pair, whose packets have something alike.
+enum Among<T> {
+    /// It has the same.
+    Same,
+    /// It has another one.
+    First,
+    /// It has the same, and the one before it, alone, had another one.
+    BehindOdd(Changed<T>),
+    /// It has another one, as had the one before: from now on, all have.
+    Changed,
+}
+
+fn among<T: Copy + PartialEq>(
     all: &mut T,
     changed: &mut Option<Changed<T>>,
     now: T,
     seen: &Seen<'_>,
-) -> Option<Changed<T>> {
-    let is_back = changed.as_ref().is_some_and(|(first, ..)| *first == now);
+) -> Among<T> {
     let before = changed.take();
-    if *all == now {
-        return None;
+    if now == *all {
+        return before.map_or(Among::Same, Among::BehindOdd);
     }
-    let odd = std::mem::replace(all, now);
-    if is_back {
-        return before.map(|(_, frame, name)| (odd, frame, name));
+    if before.is_some_and(|(other, ..)| other == now) {
+        *all = now;
+        return Among::Changed;
     }
-    *changed = Some((odd, seen.frame, seen.row.name));
-    None
+    *changed = Some((now, seen.frame, seen.row.name));
+    Among::First
 }

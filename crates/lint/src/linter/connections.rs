@@ -62,6 +62,9 @@ impl Linter {
                 shared_receives: if side == 0 { second_shares } else { first_shares },
                 frames: agreement.frames,
             });
+            if let Some(transport) = agreement.transport {
+                (flow.transport, flow.changed) = (transport, None);
+            }
             flow.partition = Some((agreement.partition_key, agreement.frames[0]));
             if let Some(size) = agreement.path_mtu {
                 flow.sizes.keep(|other| other as usize == size.bytes());

@@ -11,6 +11,8 @@ use super::text::Counted;
 pub struct Unjudged {
     /// Packets whose link type is not understood, or that are not of the link type that the file says; the first such type.
     pub links: Option<(LinkType, u64)>,
+    /// Raw packets of native links, whose transport is not InfiniBand's.
+    pub raw: u64,
     /// Packets that the capture cut within the headers of an InfiniBand packet, or of what may be one; the first frame. The
     /// conversations that they may be of are judged behind each as if the capture began there.
     pub headers: Option<(u64, u64)>,
@@ -30,6 +32,7 @@ impl Unjudged {
     pub(crate) fn add(&mut self, unread: Unread, record: &Record<'_>) {
         match unread {
             Unread::Link => self.links.get_or_insert((record.link_type, 0)).1 += 1,
+            Unread::Raw => self.raw += 1,
             Unread::Headers => self.headers.get_or_insert((record.frame, 0)).1 += 1,
             Unread::TcpHeader => self.tcp_headers += 1,
         }
@@ -39,7 +42,7 @@ impl Unjudged {
     pub fn packets(&self) -> u64 {
         let links = self.links.map_or(0, |(_, packets)| packets);
         let headers = self.headers.map_or(0, |(_, packets)| packets);
-        links + headers + self.management + self.tcp_headers
+        links + self.raw + headers + self.management + self.tcp_headers
     }
 
     /// What was not judged and why, one sentence each.
@@ -55,6 +58,12 @@ impl Unjudged {
             said.push(format!(
                 "{}, as link type {number}{name} is not understood, or is not what is in the file",
                 Counted(packets, "packet", "")
+            ));
+        }
+        if self.raw > 0 {
+            said.push(format!(
+                "{} raw packets of native links, whose transport is not InfiniBand's",
+                self.raw
             ));
         }
         if let Some((first, packets)) = self.headers {

@@ -3,6 +3,7 @@
 use std::fs;
 
 use rdmalab_lint::{Reason, Report, lint};
+use rdmalab_trace::{Entry, LinkType, Writer};
 
 use super::{Lie, folder, keeping, lied};
 
@@ -39,6 +40,21 @@ fn packets_of_other_links_are_not_judged() {
 #[test]
 fn a_capture_of_nothing_is_not_clean_without_a_word() {
     says(&lint(&rping()[..24], &mut ()).unwrap(), "anything, as no packet");
+}
+
+/// Their link is understood; what they carry is nothing of InfiniBand's.
+#[test]
+fn raw_packets_of_native_links_are_told_as_such() {
+    let mut file = Writer::new(Vec::new()).unwrap();
+    let interface = file.interface_of("ib0", LinkType::INFINIBAND).unwrap();
+    for next_header in [0, 1] {
+        let mut packet = [0; 40];
+        (packet[1], packet[5]) = (next_header, 10);
+        file.write(Entry::new(interface, 0, &packet)).unwrap();
+    }
+    let report = lint(&file.finish().unwrap()[..], &mut ()).unwrap();
+    says(&report, "2 raw packets of native links");
+    assert_eq!((report.unjudged.packets(), report.unjudged.links), (2, None), "{report}");
 }
 
 /// IP begins at byte 14, UDP at 34, the base header at 42, what is behind it at 54.

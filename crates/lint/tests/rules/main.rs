@@ -9,6 +9,7 @@ mod stream;
 mod stream_bounds;
 mod stream_cases;
 mod talk;
+mod transports;
 mod unknown;
 
 use std::collections::BTreeSet;

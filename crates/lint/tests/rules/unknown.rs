@@ -118,6 +118,29 @@ fn regression_acknowledgements_out_of_order_by_the_captures_times_do_not_go_back
     assert_eq!(judge(&conversation).count_of(RuleId::AckBack), 0);
 }
 
+/// What asks for the READ's rest, in front of the SENDs that come again, is not in the capture.
+#[test]
+fn a_repetition_may_begin_with_the_rest_of_a_read_that_the_capture_missed() {
+    let report = judge(&talk(
+        r#"
+        packet = [
+            { opcode = "RC_READ_REQUEST", reth = { length = 4000 } },
+            { opcode = "RC_READ_RESPONSE_FIRST", reply = true, bth = { psn = 0 }, aeth = { msn = 1 }, payload = { length = 1024 } },
+            { opcode = "RC_SEND_ONLY", bth = { psn = 4 }, payload = { length = 8 } },
+            { opcode = "RC_SEND_ONLY", bth = { psn = 5 }, payload = { length = 8 } },
+            { opcode = "RC_SEND_ONLY", bth = { psn = 4 }, payload = { length = 8 }, time = 100_000_000 },
+            { opcode = "RC_SEND_ONLY", bth = { psn = 5 }, payload = { length = 8 } },
+            { opcode = "RC_READ_RESPONSE_MIDDLE", reply = true, bth = { psn = 1 }, payload = { length = 1024 } },
+            { opcode = "RC_READ_RESPONSE_MIDDLE", reply = true, bth = { psn = 2 }, payload = { length = 1024 } },
+            { opcode = "RC_READ_RESPONSE_LAST", reply = true, bth = { psn = 3 }, aeth = { msn = 3 }, payload = { length = 928 } },
+            { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 5 }, aeth = { msn = 3 } },
+        ]
+        "#,
+    ));
+    assert!(report.findings.is_empty(), "{report}");
+    assert!(report.flows[0].reasons.has(Reason::LostAhead), "{report}");
+}
+
 /// rxe answers the rest of a READ with MIDDLE; what asks for it may be all that the capture has of the READ.
 #[test]
 fn the_first_read_may_be_the_rest_of_one() {

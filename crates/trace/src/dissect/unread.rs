@@ -7,11 +7,16 @@ use rdmalab_wire::{Fault, Layer};
 use super::{Content, Dissection, Icrc, LayerName, Network};
 use crate::record::{LinkType, Record};
 
+/// The length of a VCRC in bytes, which the length in the LRH leaves out, and captures may, too.
+const VCRC: usize = 2;
+
 /// Why it is not known what a packet is or says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
     /// Its link type is not taken apart, or what stands there is not of this link type.
     Link,
+    /// A raw packet of a native link: its transport is not InfiniBand's.
+    Raw,
     /// The capture cut it within its headers, and it is an InfiniBand packet or may be one.
     Headers,
     /// The capture cut it within TCP's header.
@@ -22,7 +27,13 @@ impl Dissection<'_> {
     /// Why it is not known what the packet is or says, if so. That only a payload is cut is no reason.
     pub fn unread(&self, record: &Record<'_>) -> Option<Unread> {
         match &self.content {
-            Content::Link(_) | Content::RawLink { .. } => Some(Unread::Link),
+            Content::Link(_) => Some(Unread::Link),
+            // Of another link, the bytes in the place of the length hardly are one.
+            Content::RawLink { lrh, .. } => {
+                let beyond = (record.original_length as usize).checked_sub(lrh.packet_bytes());
+                let is_one = matches!(beyond, Some(0 | VCRC)) && lrh.link_version == 0;
+                Some(if is_one { Unread::Raw } else { Unread::Link })
+            }
             Content::Unknown if self.cut => self.cut_in_front(),
             Content::Unknown => self.is_of_another_link(record.link_type).then_some(Unread::Link),
             Content::Roce(roce) => {

@@ -1,7 +1,7 @@
 //! REQ and REP: what a connection is agreed on.
 
-use rdmalab_wire::mad::Rep;
-use rdmalab_wire::{Address, PKey, PathMtu, Psn, Qpn};
+use rdmalab_wire::mad::{Rep, TransportService};
+use rdmalab_wire::{Address, PKey, PathMtu, Psn, Qpn, TransportKind};
 
 use super::Connections;
 use super::again::Message;
@@ -30,6 +30,8 @@ pub(crate) struct Agreement {
     /// Whether each one's receives come from a shared queue.
     pub shared_receives: [bool; 2],
     pub path_mtu: Option<PathMtu>,
+    /// `None` where REQ says that it is one of those beyond the four.
+    pub transport: Option<TransportKind>,
     pub partition_key: PKey,
     /// What became of the alternate path in the REQ, if there is one.
     pub alternate: Option<Alternate>,
@@ -108,6 +110,12 @@ impl Connections {
             rnr_retry_counts: [rep.rnr_retry_count, req.rnr_retry_count],
             shared_receives: [req.shared_receive_queue, rep.shared_receive_queue],
             path_mtu: PathMtu::from_code(req.path_mtu_code),
+            transport: match req.transport_service {
+                TransportService::Rc => Some(TransportKind::Rc),
+                TransportService::Uc => Some(TransportKind::Uc),
+                TransportService::Rd => Some(TransportKind::Rd),
+                TransportService::Extended => None,
+            },
             partition_key: req.partition_key,
             alternate,
             frames: [frame, seen.frame],

@@ -197,7 +197,18 @@ impl Flow {
     pub(in crate::checks) fn settle_suspect(&mut self, psn: Psn) {
         let Some(requests) = &mut self.requests else { return };
         let Some((point, frame)) = requests.suspect.take() else { return };
-        if psn == requests.cursor && psn != requests.next {
+        // What asks for the rest of a READ in front of it may be what the capture has missed.
+        let completed = requests.completed;
+        let before = self.window.holding(point.sub(1)).and_then(|before| self.window.get(before));
+        let is_behind_rest = before.is_some_and(|before| {
+            before.kind.is_answered()
+                && before.psn.distance(completed) <= 0
+                && point.distance(completed) > 0
+                && before.end() == point
+        });
+        if psn == requests.cursor && psn != requests.next && is_behind_rest {
+            self.doubt(Reason::LostAhead);
+        } else if psn == requests.cursor && psn != requests.next {
             // Its first packets may have been lost in front of the place of capture: what the responder says tells.
             requests.restart = Some((point, frame, requests.completed));
         } else {

@@ -113,7 +113,7 @@ pub fn cases() -> Vec<Case> {
         ),
         case(
             Transport,
-            &[],
+            &[MissingRequests, AckUnseen],
             ORDINARY,
             "a SEND of an unreliable connection",
             CALL + 4,

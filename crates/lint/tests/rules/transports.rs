@@ -1,0 +1,45 @@
+//! Packets of another transport among those of a conversation, which the queue pair drops.
+
+use rdmalab_craft::wire::{Psn, TransportKind};
+use rdmalab_lint::{RuleId, Severity};
+
+use super::conversations::SENDS;
+use super::talk::{judge, talk};
+
+/// It has a PSN that was, and nothing in common with who had it.
+#[test]
+fn a_packet_of_another_transport_is_none_of_the_conversation() {
+    let mut conversation = talk(SENDS);
+    let mut other = conversation[0].clone();
+    other.packet.opcode = TransportKind::Uc.opcode(0x04);
+    other.packet.bth.psn = Psn::new(1);
+    other.change_payload();
+    other.time = conversation[2].time + 100_000;
+    conversation.insert(3, other);
+    // Whatever comes behind an acknowledgement.
+    let last = conversation[2].clone();
+    conversation.push(last);
+    conversation[7].packet.bth.psn = Psn::new(3);
+    let report = judge(&conversation);
+    let [flow] = &report.flows[..] else { panic!("{report}") };
+    assert_eq!((flow.transport, flow.stats.requests), (TransportKind::Rc, 4), "{report}");
+    assert_eq!(report.findings.len() as u64, report.count_of(RuleId::Transport), "{report}");
+    assert_eq!(report.count_of(RuleId::Transport), 1, "{report}");
+}
+
+/// Several are another conversation's, which the number was given to.
+#[test]
+fn packets_of_another_transport_are_another_conversations() {
+    let mut conversation = talk(SENDS);
+    let sends = conversation.clone();
+    for (psn, send) in sends.iter().take(3).enumerate() {
+        let mut send = send.clone();
+        send.packet.opcode = TransportKind::Uc.opcode(0x04);
+        send.packet.bth.psn = Psn::new(psn as u32);
+        conversation.push(send);
+    }
+    let report = judge(&conversation);
+    assert_eq!(report.count(Severity::Violation) + report.count(Severity::Suspicious), 0, "{report}");
+    assert_eq!(report.flows[0].stats.conversations, 1, "{report}");
+    assert_eq!(report.flows[0].transport, TransportKind::Uc, "{report}");
+}

@@ -39,7 +39,9 @@
 //! * The requester's oldest unacknowledged PSN is known only as one of the places where it has been (`Requests::places`):
 //!   going back to any of them is right.
 //! * What happened before the responder said something is judged by the MSN in it: one that is merely late has an old one.
-//! * How the MSN began is an interval, cut by each answer; only an empty one is wrong.
+//! * How the MSN began is an interval, cut by each answer; only an empty one is wrong. An answer with data may be a replay, which counts
+//!   more than what is in front of it.
+//! * A packet that was cut within its headers interrupts each flow that it may be of (`linter/cut.rs`).
 //! * The path MTU is the set of the five sizes that explain all packets so far; only an empty one is wrong.
 //! * Numbers that come again may be those of another conversation: what the responder counts tells (`checks/recurrence.rs`).
 //! * A request that comes again at once and without a cause, or with the IP identification of its original, is the same packet seen

@@ -128,7 +128,7 @@ impl Flow {
         for index in from..=from.saturating_add(LOOKED_THROUGH) {
             let Some(entry) = self.window.get(index) else { break };
             let is_walked = entry.psn.distance(requests.walked) < 0;
-            if !is_walked && self.sizes.known().is_some() {
+            if !is_walked && (!requests.has_unsettled || self.sizes.known().is_some()) {
                 break;
             }
             behind += u64::from(is_walked && entry.ends_message());

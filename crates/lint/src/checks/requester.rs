@@ -208,6 +208,9 @@ impl Flow {
         entry.run = self.requests.as_ref().map_or(0, |requests| requests.run);
         if kind == OperationKind::Read {
             entry.settle(self.sizes);
+            if let Some(requests) = &mut self.requests {
+                requests.has_unsettled |= !entry.span_is_known;
+            }
         }
         if let Some(reth) = seen.headers.reth.filter(|reth| u64::from(reth.length) > LONGEST) {
             out.find(RuleId::MessageTooLong, &[seen.frame], || {

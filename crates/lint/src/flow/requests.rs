@@ -50,6 +50,8 @@ pub(crate) struct Requests {
     pub ends: u64,
     /// Where the last gap ends that the walk has gone over: of messages in front of it, nobody knows how many there are.
     pub gap_end: Option<Psn>,
+    /// There was a READ of which it is not known how many PSNs it takes.
+    pub has_unsettled: bool,
     /// PSNs between `walked` and `next` that no packet has brought.
     pub missing: u64,
     /// The last packet went back without a cause: what follows tells whether it was one and the same packet.
@@ -92,6 +94,7 @@ impl Requests {
             ends_walked: 0,
             ends: 0,
             gap_end: None,
+            has_unsettled: false,
             missing: 0,
             suspect: None,
             restart: None,

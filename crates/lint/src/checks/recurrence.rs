@@ -50,7 +50,7 @@ impl Flow {
         }
         let is_answered = high.is_some_and(|(high, ..)| high.distance(psn) >= 0);
         let last_time = if is_answered { self.answers.last_time } else { sent };
-        let is_soon = seen.has_time && seen.time.saturating_sub(last_time) < REMADE;
+        let is_soon = seen.has_time && seen.time.abs_diff(last_time) < REMADE.unsigned_abs();
         if !is_answered && is_soon {
             return;
         }

@@ -77,7 +77,8 @@ pub fn told(packets: &mut Vec<Packet>, lie: Lie, random: &mut Random) {
             let times: Vec<u64> = packets.iter().map(|packet| packet.time).collect();
             let mut at = 0;
             while at + 1 < packets.len() {
-                if random.below(8) == 0 {
+                // No program keeps a packet until the next one comes much later.
+                if times[at + 1].saturating_sub(times[at]) < 1_000_000 && random.below(8) == 0 {
                     packets.swap(at, at + 1);
                     at += 1;
                 }

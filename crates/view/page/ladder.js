@@ -53,7 +53,8 @@ class Ladder {
     this.ratio = ratio;
     this.columns.layOut();
     this.#spread();
-    this.draw();
+    // At once: a canvas that has been given a size is black until something is drawn.
+    this.#paint();
   }
 
   #barWidth() {
@@ -179,13 +180,17 @@ class Ladder {
     this.isWaiting = true;
     requestAnimationFrame(() => {
       this.isWaiting = false;
-      const began = performance.now();
       this.#paint();
-      this.took = performance.now() - began;
     });
   }
 
   #paint() {
+    const began = performance.now();
+    this.#paintAll();
+    this.took = performance.now() - began;
+  }
+
+  #paintAll() {
     const { context, scale, choice } = this;
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.fillStyle = colours.paper;
@@ -198,7 +203,8 @@ class Ladder {
       context.fillStyle = colours.soft;
       context.font = `14px ${colours.sans}`;
       context.textAlign = "center";
-      context.fillText("No packet passes the filters.", this.width / 2, 60);
+      const why = this.capture.count === 0 ? "There is no packet in the capture." : "No packet passes the filters.";
+      context.fillText(why, this.width / 2, 60);
       return;
     }
     this.#rowBacks(first, last);

@@ -45,6 +45,15 @@ function showLegend() {
     arrow({ colour: colours.bad, width: 2.6, dash: [9, 4], sign: "\u2716" }, "NAK, TERMINATE"),
     arrow({ colour: colours.wait, width: 2.6, dash: [2, 4], sign: "\u25f7" }, "RNR NAK: not ready, wait"),
     arrow({ colour: colours.bad, sign: "!" }, "broken: checksum or format"),
+    make("h3", {}, "Several packets on one line"),
+    sample((context) => {
+      context.globalAlpha = PALE;
+      context.fillStyle = colours.request;
+      for (let y = 2; y < 22; y++) context.fillRect(6, y, 54, 1);
+      context.globalAlpha = 1;
+      context.fillStyle = colours.again;
+      for (let y = 8; y < 14; y++) context.fillRect(6, y, 30, 1);
+    }, "zoomed out: each direction pale to the middle, over it the worst trouble of these packets, the longer the more of them have some"),
     make("h3", {}, "Findings"),
     sign("violation", "violation"),
     sign("suspicious", "suspicious: something not in the capture could explain it"),

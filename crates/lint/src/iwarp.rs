@@ -182,8 +182,10 @@ impl Connection {
         ip_id: u16,
         time: Option<i64>,
     ) -> Option<SegmentRole> {
-        let is_begun = self.halves.get(side).is_some_and(|ours| ours.is_begun_by(segment));
-        if is_begun && segment.acknowledgment.is_none() {
+        let [lower, upper] = &self.halves;
+        let (ours, theirs) = if side == 0 { (lower, upper) } else { (upper, lower) };
+        let is_begun = ours.is_begun_by(segment);
+        if is_begun && segment.acknowledgment.is_none() && !ours.is_late(segment, theirs) {
             // The ports are used again.
             if let Some(stream) = &mut self.stream {
                 stream.end(&self.halves);

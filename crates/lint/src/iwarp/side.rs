@@ -134,6 +134,8 @@ pub(crate) struct Side {
     pub at_least: Option<u32>,
     /// The number of the request whose answer has begun without it, and whether it is certain that there is none.
     pub begun_unasked: Option<(u32, bool)>,
+    /// Answers came in front of its start-up frame in the capture: which requests they belong to is not known.
+    pub is_answered_early: bool,
     pub terminated: Option<u64>,
     pub sent: VecDeque<Sent>,
     /// No segment has made room in `sent`.
@@ -188,7 +190,8 @@ impl Side {
         self.start = Some(start);
         self.is_whole = true;
         self.is_between = false;
-        self.next_answer = Some(1);
+        (self.next_answer, self.at_least) =
+            if self.is_answered_early { (None, Some(1)) } else { (Some(1), None) };
         self.numbers = [Some(1); 4];
     }
 

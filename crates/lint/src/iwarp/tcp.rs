@@ -17,6 +17,8 @@ const SOON: i64 = 500_000;
 const FRESH: i64 = 150_000_000;
 /// New segments whose IP identifications follow each other so closely tell that these are counted.
 const CLOSE: u16 = 64;
+/// So many bytes behind its SYN a direction is still at its beginning.
+const SOON_HEARD: u32 = 1 << 20;
 /// IP identifications below this come again and again: those of the pieces of one send.
 const IDENTIFIES: u16 = 64;
 
@@ -123,6 +125,13 @@ impl Half {
     /// Whether a SYN begins another connection than the one known.
     pub fn is_begun_by(&self, segment: &TcpSegment) -> bool {
         segment.syn && self.first != Some(segment.sequence.wrapping_add(1))
+    }
+
+    /// Whether a SYN, the first of this direction, stands behind what answers what comes behind it.
+    pub fn is_late(&self, syn: &TcpSegment, other: &Half) -> bool {
+        let behind = |number: u32| number.wrapping_sub(syn.sequence.wrapping_add(1));
+        self.first.is_none()
+            && other.acknowledged.is_some_and(|number| (1..=SOON_HEARD).contains(&behind(number)))
     }
 
     /// Takes what a segment says beside its data.

@@ -83,3 +83,18 @@ fn a_capture_may_end_with_the_acknowledgement_of_what_it_lacks() {
     }
     assert!(judged > 50, "{judged}");
 }
+
+/// In a capture that swapped packets the start of a connection may stand behind what came of it.
+#[test]
+fn what_stands_in_front_of_a_late_start_is_of_the_same_connection() {
+    let file = fs::read(folder("siw_rping.pcap")).unwrap();
+    for frames in [
+        // The SYN behind an acknowledgement of what its sender said next: forgotten, that would be unheard.
+        &[2, 9, 1, 4, 6][..],
+        // The reply behind an answer to its sender's READ: which would still wait.
+        &[4, 8, 10, 6, 9, 14, 12, 13, 16, 17],
+    ] {
+        let report = lint(&keeping(&file, frames)[..], &mut ()).unwrap();
+        assert_eq!(report.count(Severity::Violation), 0, "{frames:?}: {report}");
+    }
+}

@@ -107,14 +107,13 @@ fn packets(file: &[u8]) -> Vec<(u64, Vec<u8>)> {
     packets
 }
 
-/// Only the frames of these numbers.
+/// Only the frames of these numbers, in their order.
 fn keeping(file: &[u8], frames: &[usize]) -> Vec<u8> {
     let mut kept = Writer::new(Vec::new()).unwrap();
     let interface = kept.interface("eth0").unwrap();
-    for (index, (time, data)) in packets(file).iter().enumerate() {
-        if frames.contains(&(index + 1)) {
-            kept.write(Entry::new(interface, *time, data)).unwrap();
-        }
+    let packets = packets(file);
+    for (time, data) in frames.iter().map(|frame| &packets[frame - 1]) {
+        kept.write(Entry::new(interface, *time, data)).unwrap();
     }
     kept.finish().unwrap()
 }

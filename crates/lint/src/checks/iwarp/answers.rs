@@ -56,8 +56,7 @@ impl Stream {
             resume(theirs, stag.value(), offset, length, heard);
         }
         let Some(next) = theirs.next_answer else {
-            ours.doubt(Reason::RequestsUnknown);
-            return (side, UnitRole::Unasked);
+            return unknown(ours, theirs, side);
         };
         let begun = theirs.begun_unasked.filter(|(msn, _)| *msn == next);
         let Some(oldest) = theirs.waiting(next) else {
@@ -115,8 +114,7 @@ impl Stream {
     ) -> (usize, UnitRole) {
         let [ours, theirs] = self.both_mut(side);
         let (Some(next), Some(header)) = (theirs.next_answer, fpdu.segment().header) else {
-            ours.doubt(Reason::RequestsUnknown);
-            return (side, UnitRole::Unasked);
+            return unknown(ours, theirs, side);
         };
         let Some(oldest) = theirs.waiting(next) else {
             if !unasked(ours, theirs, next, heard, &header, at) {
@@ -188,6 +186,13 @@ fn resume(asking: &mut Side, stag: u32, offset: u64, length: u32, heard: Heard) 
     let msn = found.msn;
     asking.pending.retain(|pending| !is_before(pending.msn, msn));
     asking.next_answer = Some(msn);
+}
+
+/// An answer, of which nobody knows to which of the requests.
+fn unknown(ours: &mut Side, asking: &mut Side, side: usize) -> (usize, UnitRole) {
+    ours.doubt(Reason::RequestsUnknown);
+    asking.is_answered_early |= asking.start.is_none();
+    (side, UnitRole::Unasked)
 }
 
 /// An answer that no request is known of. Says whether there surely is none.

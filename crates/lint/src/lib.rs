@@ -45,7 +45,9 @@
 //! * The path MTU is the set of the five sizes that explain all packets so far; only an empty one is wrong.
 //! * Numbers that come again may be those of another conversation: what the responder counts tells (`checks/recurrence.rs`).
 //! * A request that comes again at once and without a cause, or with the IP identification of its original, is the same packet seen
-//!   twice; one that fills a gap soon is late.
+//!   twice; one that fills a gap soon is late. Whoever goes back sends everything from there on: what only seemed to go back is late,
+//!   or twice, if what follows is what would have followed anyway ([`Observer::corrected`]).
+//! * That a request is missing is told when it can no longer be late.
 //! * An answer with data that is missing is only missing in the capture if the requester goes on, round by round, without asking for it
 //!   again. If it asks later, that is taken back.
 //! * Answers are compared with the last ones: the same again, with the same IP identification, is one packet seen twice.

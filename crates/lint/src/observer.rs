@@ -164,6 +164,11 @@ pub trait Observer {
         let _ = placed;
     }
 
+    /// The place of an earlier packet is another than was told: what came behind it shows that it was late, or there twice.
+    fn corrected(&mut self, placed: Placed) {
+        let _ = placed;
+    }
+
     /// A packet whose request the responder did not get, though the capture has it.
     fn lost_behind(&mut self, flow: u64, frame: u64) {
         let _ = (flow, frame);

@@ -48,6 +48,7 @@ impl Flow {
                 ),
             });
         }
+        self.gaps_are_lost(out);
         self.doubt(Reason::LostAhead);
         self.doubt(Reason::CountLost);
         self.answers.base = None;

@@ -35,6 +35,13 @@ pub(crate) struct Recurrence {
     repeated: (Cause, u64),
 }
 
+impl Recurrence {
+    /// A packet that was counted as a repetition is none.
+    pub(super) fn counts_less(&mut self) {
+        self.repeated.1 = self.repeated.1.saturating_sub(1);
+    }
+}
+
 impl Flow {
     /// The requester goes back to this PSN, which it sent at this time before.
     pub(super) fn may_recur(&mut self, seen: &Seen<'_>, cause: Cause, sent: i64, out: &mut Out<'_>) {

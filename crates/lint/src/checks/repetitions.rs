@@ -1,7 +1,9 @@
 //! What a requester sends again: whether it is that, and the same. Why, from where on and how often is in `returns`.
 
+mod detour;
 mod returns;
 
+pub(crate) use detour::Detour;
 pub(super) use returns::NOTICED;
 
 use crate::flow::heard::{AT_ONCE, same_packet};
@@ -11,6 +13,7 @@ use crate::observer::{Cause, Role};
 use crate::packet::{OperationKind, Seen};
 use crate::reason::Reason;
 use crate::rules::RuleId;
+use returns::LOST_REPETITIONS;
 
 /// What fills a gap within so many nanoseconds without a cause came late.
 const SOON: i64 = 500_000;
@@ -31,9 +34,9 @@ impl Flow {
         }
         let held = self.window.holding(psn);
         let known = held.and_then(|index| self.window.get(index)).copied();
+        let mut detour = None;
         let exact = known.filter(|entry| entry.psn == psn);
         let Some(requests) = &mut self.requests else { return Role::Request };
-        let goes_on = requests.cursor.distance(requests.next) < 0 && psn.distance(requests.cursor) >= 0;
         // Of the first request nobody knows yet whether the next one has another identification; they seldom all have one of these.
         let varies = requests.identifications_vary || self.window.len() == 1;
         let between =
@@ -48,6 +51,12 @@ impl Flow {
             self.doubt(Reason::Duplicated);
             return Role::Duplicate;
         }
+        self.settle_detour(psn, out);
+        let Some(requests) = &mut self.requests else { return Role::Request };
+        if let Some((_, cause)) = requests.interrupted.take_if(|(cursor, _)| *cursor == psn) {
+            (requests.cursor, requests.cause) = (psn, Some(cause));
+        }
+        let goes_on = requests.cursor.distance(requests.next) < 0 && psn.distance(requests.cursor) >= 0;
         let cause = if goes_on {
             let skipped = psn.distance(requests.cursor).unsigned_abs();
             if skipped > 0 {
@@ -70,17 +79,41 @@ impl Flow {
                 self.doubt(Reason::Duplicated);
                 return Role::Duplicate;
             }
-            if known.is_none() && is_plain && seen.time.saturating_sub(requests.last_time) < SOON {
-                self.stats.late += 1;
-                self.stats.lost_ahead = self.stats.lost_ahead.saturating_sub(1);
-                self.doubt(Reason::Reordered);
+            let end = known.map_or(psn.next(), |entry| entry.end());
+            let is_soon = |time: i64| seen.has_time && seen.time.saturating_sub(time) < SOON;
+            // What follows can tell only if it would be another.
+            let is_told_by_next = end.distance(requests.cursor) < 0;
+            let run = requests.run;
+            let belongs = run > 0 && psn.distance(requests.run_from.0) >= -LOST_REPETITIONS;
+            let may_be_late = is_told_by_next
+                && is_soon(requests.last_time)
+                && known.is_none_or(|entry| entry.run != run && belongs);
+            let may_be_twice = is_told_by_next
+                && cause == Cause::Timeout
+                && is_same.is_none()
+                && last.is_some_and(|entry| entry.run == run && is_soon(entry.last_time));
+            if may_be_late && known.is_none() && !self.is_told(psn, cause) {
                 self.fill(seen, kind, out);
-                return Role::Late;
+                return self.came_late(psn, true);
             }
+            let before = self.before();
+            let Some(requests) = &mut self.requests else { return Role::Request };
             requests.cause = Some(cause);
             let sent = known.map_or(requests.last_time, |entry| entry.last_time);
+            self.confirm_detour(out);
             self.may_recur(seen, cause, sent, out);
-            self.went_back(seen, cause, out);
+            let reaction = self.went_back(seen, cause, out);
+            if (may_be_late || may_be_twice) && cause != Cause::Rnr {
+                detour = before.map(|before| {
+                    let (frame, point, is_first_seen) = (seen.frame, psn, known.is_none());
+                    Box::new(Detour { point, frame, cause, may_be_late, is_first_seen, reaction, before })
+                });
+            } else {
+                if let Some((from, to)) = reaction {
+                    self.stats.nak_reaction.add_between(from, to);
+                }
+                self.gaps_are_lost(out);
+            }
             cause
         };
         self.stats.repeated(cause);
@@ -111,6 +144,9 @@ impl Flow {
         };
         if let Some(requests) = &mut self.requests {
             requests.cursor = end;
+            if detour.is_some() {
+                requests.detour = detour;
+            }
         }
         Role::Repetition { cause, is_first_seen: known.is_none() }
     }

@@ -3,6 +3,7 @@
 
 use rdmalab_wire::{Msn, Psn};
 
+use crate::flow::gaps::Missing;
 use crate::flow::mtu::packets;
 use crate::flow::window::Entry;
 use crate::flow::{Agreed, Flow, Out, Requests};
@@ -51,6 +52,7 @@ impl Flow {
         let distance = psn.distance(requests.next);
         self.settle_suspect(psn);
         let role = if distance >= 0 {
+            self.settle_detour(psn, out);
             self.settle_ghost(psn, out);
             self.presume(seen, out);
             self.new_request(seen, kind, distance, out);
@@ -167,11 +169,9 @@ impl Flow {
         if gap > 0 {
             let missing = gap.unsigned_abs();
             self.stats.lost_ahead += u64::from(missing);
-            self.doubt(Reason::LostAhead);
-            out.find(RuleId::MissingRequests, &[seen.frame], || match gap {
-                1 => format!("psn {} is not in the capture", psn.sub(1)),
-                _ => format!("psn {} to {} are not in the capture", psn.sub(missing), psn.sub(1)),
-            });
+            if let Some(requests) = &mut self.requests {
+                requests.gaps.open(Missing { from: psn.sub(missing), to: psn, frame: seen.frame });
+            }
         }
         let mut entry = self.entry(seen, kind, out);
         // Behind a gap, a READ may be the rest of one that the capture missed.
@@ -188,10 +188,14 @@ impl Flow {
         let Some(requests) = &mut self.requests else { return };
         requests.missing += u64::try_from(gap).unwrap_or_default();
         requests.ends += u64::from(entry.ends_message());
+        if requests.cursor.distance(requests.next) < 0 {
+            requests.interrupted = requests.cause.map(|cause| (requests.cursor, cause));
+        }
         requests.next = entry.end();
         requests.cursor = entry.end();
         requests.cause = None;
         self.window.insert(entry);
+        self.settle_gaps(out);
         self.credits(seen, out);
         if !seen.is_reliable() {
             // Nobody answers.
@@ -263,6 +267,8 @@ impl Flow {
                 )
             });
         }
+        self.confirm_detour(out);
+        self.gaps_are_lost(out);
         self.never_told();
         self.presume_at_end(out);
         self.unanswered(out);

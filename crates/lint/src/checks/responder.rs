@@ -204,7 +204,12 @@ impl Flow {
             let is_here = self.window.get(at).filter(|entry| entry.psn == psn);
             let behind = self.window.get(at + usize::from(is_here.is_some()));
             // If it was lost on its last way, too, the place of capture is behind the loss.
-            let came = is_here.filter(|entry| behind.is_none_or(|behind| behind.run == entry.run));
+            // If it came behind the next one, or in front of the one before, they were not taken in this order, and nothing was lost.
+            let in_front = at.checked_sub(1).and_then(|index| self.window.get(index));
+            let came = is_here.filter(|entry| {
+                behind.is_none_or(|behind| behind.run == entry.run && behind.last_frame > entry.last_frame)
+                    && in_front.is_none_or(|in_front| in_front.last_frame < entry.last_frame)
+            });
             if let Some(entry) = came {
                 self.stats.lost_behind += 1;
                 out.observer.lost_behind(out.flow, entry.last_frame);

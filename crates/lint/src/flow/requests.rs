@@ -2,6 +2,8 @@
 
 use rdmalab_wire::Psn;
 
+use super::gaps::Gaps;
+use crate::checks::Detour;
 use crate::checks::recurrence::Recurrence;
 use crate::observer::Cause;
 use crate::packet::OperationKind;
@@ -31,6 +33,14 @@ pub(crate) struct Requests {
     pub cause: Option<Cause>,
     /// How often it has gone back.
     pub run: u32,
+    /// Where to, the last time, and why.
+    pub run_from: (Psn, Cause),
+    /// The last packet went back, or was late, or there twice: what follows tells.
+    pub detour: Option<Box<Detour>>,
+    /// Where a repetition was, and why, when a new request came in between: they may have changed places.
+    pub interrupted: Option<(Psn, Cause)>,
+    /// What may yet come late.
+    pub gaps: Gaps,
     pub walked: Psn,
     pub completed: Psn,
     /// In front of this the requester has all answers, even those that the capture lacks.
@@ -82,6 +92,10 @@ impl Requests {
             cursor: psn,
             cause: None,
             run: 0,
+            run_from: (psn, Cause::Unknown),
+            detour: None,
+            interrupted: None,
+            gaps: Gaps::default(),
             walked: psn,
             completed: psn,
             presumed: psn,
@@ -118,6 +132,7 @@ impl Requests {
         (self.message, self.completing, self.before) = (None, None, None);
         (self.ends_walked, self.missing, self.gap_end) = (0, 0, None);
         (self.suspect, self.restart, self.recurrence) = (None, None, None);
+        self.detour = None;
     }
 
     /// `completed` was here, too.

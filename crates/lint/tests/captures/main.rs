@@ -4,6 +4,7 @@ mod answers;
 mod by_hand;
 mod lost;
 mod lost_segments;
+mod order;
 mod reading;
 mod unjudged;
 

@@ -13,7 +13,7 @@ use crate::rules::RuleId;
 /// the timer: nothing else tells, where the response was lost behind the place of capture.
 pub(in crate::checks) const NOTICED: i64 = 1_000_000;
 /// Behind the point to go back to, by at most so many PSNs, the first packets of a repetition may have been lost.
-const LOST_REPETITIONS: i32 = 64;
+pub(super) const LOST_REPETITIONS: i32 = 64;
 /// An RNR retry count that means: without end.
 const RNR_WITHOUT_END: u8 = 7;
 
@@ -51,7 +51,7 @@ impl Flow {
             return Cause::Timeout;
         }
         // The first packets of the repetition may have been lost in front of the place of capture.
-        if self.reasons.has(Reason::LostAhead) {
+        if self.may_lack() {
             let behind = |point: Option<Psn>| {
                 point.is_some_and(|point| (1..=LOST_REPETITIONS).contains(&psn.distance(point)))
             };
@@ -68,8 +68,32 @@ impl Flow {
         Cause::Unknown
     }
 
-    /// The requester goes back.
-    pub(super) fn went_back(&mut self, seen: &Seen<'_>, cause: Cause, out: &mut Out<'_>) {
+    /// Whether the responder, or an answer, asks for this very PSN.
+    pub(super) fn is_told(&self, psn: Psn, cause: Cause) -> bool {
+        let told = match cause {
+            Cause::Rnr => self.answers.rnr,
+            Cause::Nak => self.answers.nak,
+            Cause::ImpliedNak => self.answers.implied,
+            Cause::Timeout | Cause::Unknown => None,
+        };
+        told.is_some_and(|told| told.psn == psn && !told.is_done)
+    }
+
+    /// Requests may be missing in the capture, or stand in another order.
+    fn may_lack(&self) -> bool {
+        let has_gaps = self.requests.as_ref().is_some_and(|requests| !requests.gaps.is_empty());
+        has_gaps || self.reasons.has(Reason::LostAhead) || self.reasons.has(Reason::Reordered)
+    }
+
+    /// The requester goes back. Gives the times of the NAK that it heeds and of this.
+    pub(super) fn went_back(
+        &mut self,
+        seen: &Seen<'_>,
+        cause: Cause,
+        out: &mut Out<'_>,
+    ) -> Option<(i64, i64)> {
+        let may_lack = self.may_lack();
+        let mut reaction = None;
         let psn = seen.bth.psn;
         self.stats.went_back(cause);
         self.excuse_restart(psn);
@@ -88,7 +112,7 @@ impl Flow {
             told.is_done = true;
             let (at, since, frame, wait) = (told.psn, told.time, told.frame, told.wait);
             if cause == Cause::Nak && seen.has_time {
-                self.stats.nak_reaction.add_between(since, seen.time);
+                reaction = Some((since, seen.time));
             }
             let waited = seen.time.saturating_sub(since);
             let has_waited = Flow::has_waited(told, seen.time);
@@ -112,8 +136,9 @@ impl Flow {
             self.rnr_limit(seen, out);
         }
         let (peer, limit) = (self.peer, self.agreed.and_then(|agreed| agreed.retry_count).unwrap_or(7));
-        let Some(requests) = &mut self.requests else { return };
+        let requests = self.requests.as_mut()?;
         requests.run = requests.run.wrapping_add(1);
+        requests.run_from = (psn, cause);
         if cause == Cause::Timeout {
             let is_answered = psn.distance(requests.completed) < 0;
             self.stats.timeouts_answered += u64::from(is_answered);
@@ -123,7 +148,7 @@ impl Flow {
             Cause::Timeout if requests.timeouts.0 == psn => requests.timeouts.1 += 1,
             Cause::Timeout => requests.timeouts = (psn, 1),
             Cause::Unknown if peer.is_none() => self.reasons.add(Reason::AnswersUnknown),
-            Cause::Unknown if self.reasons.has(Reason::LostAhead) || self.reasons.has(Reason::Reordered) => {}
+            Cause::Unknown if may_lack => {}
             Cause::Unknown => requests.suspect = Some((psn, seen.frame)),
             _ => {}
         }
@@ -134,6 +159,7 @@ impl Flow {
                 format!("psn {psn} is sent again for the {times}th time without an answer; at most {limit} are right")
             });
         }
+        reaction
     }
 
     /// An answer to this PSN. If the request that the timer sent again is answered twice, the first of them was answered, too late.
@@ -211,6 +237,16 @@ impl Flow {
         } else if psn == requests.cursor && psn != requests.next {
             // Its first packets may have been lost in front of the place of capture: what the responder says tells.
             requests.restart = Some((point, frame, requests.completed));
+        } else if let Some(nak) = self.answers.nak.as_mut().filter(|nak| {
+            !nak.is_done && nak.psn == psn && (1..=LOST_REPETITIONS).contains(&point.distance(psn))
+        }) {
+            // The first packet of the repetition comes behind the second.
+            nak.is_done = true;
+            (requests.run_from, requests.cause) = ((point, Cause::Nak), Some(Cause::Nak));
+            self.stats.not_repeated(Cause::Unknown, 1);
+            self.stats.went_back(Cause::Nak);
+            self.stats.repeated(Cause::Nak);
+            self.doubt(Reason::Reordered);
         } else {
             self.stats.duplicates += 1;
             self.stats.not_repeated(Cause::Unknown, 1);

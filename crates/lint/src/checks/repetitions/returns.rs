@@ -43,7 +43,9 @@ impl Flow {
                 && entry.end().distance(requests.completed) >= 0
         });
         let may_have_missed = known.is_some_and(|entry| entry.kind.is_answered())
-            && answers.high.is_some_and(|high| high.0.distance(psn) > 0);
+            && (answers.high.is_some_and(|high| high.0.distance(psn) > 0)
+                // A NAK for what is behind it is heard as an answer to that.
+                || nak.is_some_and(|nak| nak.distance(psn) > 0));
         if may_have_missed && time.saturating_sub(answers.last_time) < NOTICED {
             return Cause::ImpliedNak;
         }

@@ -206,8 +206,29 @@ impl Pass {
         });
     }
 
+    /// An earlier packet has another place in its conversation than was told.
+    fn correct(&mut self, placed: &Placed) {
+        let Ok(place) = self.packets.binary_search_by_key(&placed.frame, |packet| packet.frame) else {
+            return;
+        };
+        let Some(packet) = self.packets.get_mut(place) else { return };
+        let before = packet.role.replace(placed.role);
+        let mut explained = self.explained.all.get(packet.explained as usize).cloned().unwrap_or_default();
+        let name = |role: Role| rdmalab_explain::role(role).map(|explanation| explanation.name);
+        let untrue = before.and_then(name);
+        explained.retain(|name| Some(*name) != untrue);
+        explained.extend(name(placed.role));
+        packet.explained = self.explained.number(&explained);
+        if let Some(flow) = packet.flow {
+            self.open.correct((flow, placed.psn.value(), place as u32), placed.role);
+        }
+    }
+
     /// What the linter told of earlier packets, and of the FPDUs that this one completed.
     fn take_told(&mut self, units: &[IwarpUnit]) {
+        for placed in std::mem::take(&mut self.told.corrected) {
+            self.correct(&placed);
+        }
         for frame in std::mem::take(&mut self.told.lost) {
             let place = self.packets.binary_search_by_key(&frame, |packet| packet.frame);
             if let Some(packet) = place.ok().and_then(|place| self.packets.get_mut(place)) {

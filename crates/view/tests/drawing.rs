@@ -4,7 +4,7 @@ mod support;
 
 use rdmalab_view::PictureError;
 use support::one_host::on_one_host;
-use support::{HOSTILE, capture, captures, drawn, hostile, joined, page, some_of};
+use support::{HOSTILE, capture, captures, drawn, hostile, joined, page, recorded, records, some_of};
 
 /// The ladder without colours.
 fn ladder(bytes: &[u8]) -> String {
@@ -41,6 +41,21 @@ fn the_ladder_shows_what_is_lost_and_what_comes_again() {
     let text = ladder(&std::fs::read(capture("rnr.pcap")).unwrap());
     assert_eq!(text.matches(" rnr=12 ").count(), 91, "as many RNR NAKs as a careful reading finds");
     assert!(text.lines().any(|line| line.contains("(again: RNR)")), "{text}");
+}
+
+/// Without identifications only the next packet tells: until then it seems to be sent again.
+#[test]
+fn what_came_twice_is_not_drawn_as_sent_again() {
+    let packets = records(&std::fs::read(capture("rc_pingpong_v6.pcap")).unwrap());
+    let again = packets.iter().map(|(time, data)| (time + 29_000, data.clone()));
+    let mut all: Vec<(u64, Vec<u8>)> = packets.iter().cloned().chain(again).collect();
+    all.sort_by_key(|(time, _)| *time);
+    let text = ladder(&recorded(&all));
+    // Beside them is what the programs tell each other over TCP.
+    let with =
+        |words: &str| text.lines().filter(|line| line.contains(" psn=") && line.contains(words)).count();
+    assert!(with("(the same packet twice)") >= 10, "{text}");
+    assert_eq!(with("(again"), 0, "{text}");
 }
 
 #[test]

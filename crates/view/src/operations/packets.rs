@@ -43,18 +43,28 @@ impl Part {
             _ => return None,
         };
         let asked = roce.packet.headers.reth.map_or(0, |reth| reth.length);
-        Some(Part {
+        let part = Part {
             kind,
             starts: matches!(row.position, Position::First | Position::Only),
             ends: row.ends_message,
-            is_new: matches!(role, Role::Request | Role::Late | Role::Repetition { is_first_seen: true, .. }),
-            is_repeated: matches!(role, Role::Repetition { .. }),
+            is_new: false,
+            is_repeated: false,
             bytes: match kind {
                 OperationKind::Read => asked,
                 OperationKind::Atomic => 8,
                 _ => u32::try_from(roce.payload_length).unwrap_or(u32::MAX),
             },
-        })
+        };
+        Some(part.placed(role))
+    }
+
+    /// The same with this place in its conversation.
+    fn placed(self, role: Role) -> Part {
+        Part {
+            is_new: matches!(role, Role::Request | Role::Late | Role::Repetition { is_first_seen: true, .. }),
+            is_repeated: matches!(role, Role::Repetition { .. }),
+            ..self
+        }
     }
 }
 
@@ -75,6 +85,13 @@ impl Open {
             if distance(psn, *most) >= 0 {
                 (*most, *at) = (psn, place);
             }
+        }
+    }
+
+    /// A packet, by flow, PSN and place, has another place in its conversation than was told.
+    pub(crate) fn correct(&mut self, key: (u32, u32, u32), role: Role) {
+        if let Some(Some(part)) = self.packets.get_mut(&key) {
+            *part = part.placed(role);
         }
     }
 

@@ -9,6 +9,7 @@ use rdmalab_lint::{
 #[derive(Default)]
 pub(super) struct Told {
     pub placed: Option<Placed>,
+    pub corrected: Vec<Placed>,
     pub lost: Vec<u64>,
     pub operations: Vec<Operation>,
     pub segment: Option<PlacedSegment>,
@@ -37,6 +38,10 @@ pub(super) fn role_of(role: SegmentRole) -> Role {
 impl Observer for Told {
     fn packet(&mut self, placed: Placed) {
         self.placed = Some(placed);
+    }
+
+    fn corrected(&mut self, placed: Placed) {
+        self.corrected.push(placed);
     }
 
     fn lost_behind(&mut self, _flow: u64, frame: u64) {

@@ -58,33 +58,35 @@ pub fn hostile() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// The packets of a capture of the repository that are chosen by their numbers.
-pub fn some_of(name: &str, is_kept: impl Fn(u64) -> bool) -> Vec<u8> {
-    let file = std::fs::read(capture(name)).unwrap();
+/// The packets of a capture, with their times.
+pub fn records(file: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    let mut reader = Reader::new(file).unwrap();
+    let mut packets = Vec::new();
+    while let Some(record) = reader.next().unwrap() {
+        packets.push((u64::try_from(record.time.unwrap()).unwrap(), record.data.to_vec()));
+    }
+    packets
+}
+
+/// A capture of packets with their times.
+pub fn recorded<'p>(packets: impl IntoIterator<Item = &'p (u64, Vec<u8>)>) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).unwrap();
     let interface = writer.interface("some").unwrap();
-    let mut reader = Reader::new(&file[..]).unwrap();
-    while let Some(record) = reader.next().unwrap() {
-        if is_kept(record.frame) {
-            let time = u64::try_from(record.time.unwrap()).unwrap();
-            writer.write(Entry::new(interface, time, record.data)).unwrap();
-        }
+    for (time, data) in packets {
+        writer.write(Entry::new(interface, *time, data)).unwrap();
     }
     writer.finish().unwrap()
 }
 
+/// The packets of a capture of the repository that are chosen by their numbers.
+pub fn some_of(name: &str, is_kept: impl Fn(u64) -> bool) -> Vec<u8> {
+    let packets = records(&std::fs::read(capture(name)).unwrap());
+    recorded((1..).zip(&packets).filter(|(frame, _)| is_kept(*frame)).map(|(_, packet)| packet))
+}
+
 /// The packets of two captures, one behind the other.
 pub fn joined(files: [&[u8]; 2]) -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new()).unwrap();
-    let interface = writer.interface("joined").unwrap();
-    for file in files {
-        let mut reader = Reader::new(file).unwrap();
-        while let Some(record) = reader.next().unwrap() {
-            let time = u64::try_from(record.time.unwrap()).unwrap();
-            writer.write(Entry::new(interface, time, record.data)).unwrap();
-        }
-    }
-    writer.finish().unwrap()
+    recorded(&files.map(records).concat())
 }
 
 /// Many packets: those of `write_drop_after.pcap` again and again, each time a second later.

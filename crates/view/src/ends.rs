@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rdmalab_lint::Role;
 use rdmalab_trace::{Dissection, Line};
+use rdmalab_wire::EthernetAddress;
 
 use crate::flows::Flow;
 use crate::kind::Kind;
@@ -49,18 +50,27 @@ impl Ends {
         if is_rdma {
             self.talkers.extend([pair.0, pair.1]);
         }
-        if let Some(header) = &dissection.ethernet
-            && !self.station_of.contains_key(&pair.0)
-            && self.station_of.len() < MOST_STATIONS
-        {
-            let station = header.source.to_string();
-            let behind = self.stations.entry(station.clone()).or_default();
-            if behind.len() < MOST_BEHIND {
-                behind.push(pair.0);
+        if let Some(header) = &dissection.ethernet {
+            self.stands_behind(pair.0, header.source);
+            // Who is only sent to is behind an address as well.
+            if is_rdma && !header.destination.is_multicast() {
+                self.stands_behind(pair.1, header.destination);
             }
-            self.station_of.insert(pair.0, station);
         }
         self.pairs.number(&pair)
+    }
+
+    /// An address is behind an Ethernet address.
+    fn stands_behind(&mut self, address: u32, station: EthernetAddress) {
+        if self.station_of.contains_key(&address) || self.station_of.len() >= MOST_STATIONS {
+            return;
+        }
+        let station = station.to_string();
+        let behind = self.stations.entry(station.clone()).or_default();
+        if behind.len() < MOST_BEHIND {
+            behind.push(address);
+        }
+        self.station_of.insert(address, station);
     }
 
     /// A packet whose addresses may be the same; `flow` and `role` are those that it is placed with.

@@ -167,13 +167,17 @@ fn behind_tags(what: &str) -> Cow<'_, str> {
 
 /// Of a NAK, first what it refuses.
 fn refusal_first(label: &str) -> Option<String> {
-    let mut words: Vec<&str> = label.strip_prefix("ACKNOWLEDGE ")?.split(' ').collect();
+    let (transport, words) = label.split_once("ACKNOWLEDGE ")?;
+    if !matches!(transport, "" | "XRC " | "RD ") {
+        return None;
+    }
+    let mut words: Vec<&str> = words.split(' ').collect();
     let at = words.iter().position(|word| word.starts_with("nak=") || word.starts_with("rnr="))?;
     let refusal = words.remove(at);
     let first =
         refusal.strip_prefix("nak=").map_or_else(|| format!("RNR_NAK {refusal}"), |why| format!("NAK {why}"));
     words.insert(0, &first);
-    Some(words.join(" "))
+    Some(transport.to_owned() + &words.join(" "))
 }
 
 #[cfg(test)]
@@ -206,6 +210,10 @@ mod tests {
         assert_eq!(
             label(" RoCE ACKNOWLEDGE psn=7 qp=0x000011 nak=psn_sequence_error msn=0 icrc ok"),
             "NAK psn_sequence_error psn=7 msn=0"
+        );
+        assert_eq!(
+            label(" RoCE XRC ACKNOWLEDGE psn=7 qp=0x000011 nak=psn_sequence_error msn=0 icrc ok"),
+            "XRC NAK psn_sequence_error psn=7 msn=0"
         );
         assert_eq!(
             label(" RoCE ACKNOWLEDGE psn=7 qp=0x000011 rnr=12 msn=1 icrc ok"),

@@ -184,6 +184,10 @@ impl Pass {
         } else {
             self.frames.bytes += record.data.len() as u64;
         }
+        if kind == Kind::Congestion {
+            // Its PSN is of no flow.
+            sequence = None;
+        }
         self.packets.push(Packet {
             frame: record.frame,
             time,

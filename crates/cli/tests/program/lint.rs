@@ -28,23 +28,27 @@ fn what_was_sent_again_is_told_with_its_cause() {
 fn a_violation_exits_with_one_and_is_explained() {
     let path = capture("rxe/ghost.pcap");
     rdmalab(&["lint", text(&path)]).exits(0);
-    let path = capture("rxe/credits.pcap");
+    let path = capture("rxe/atomic_write.pcap");
     let run = rdmalab(&["lint", text(&path)]).exits(1);
-    assert!(run.out.contains("violation: frame 4, 2, flow 1: credits: "), "{}", run.out);
+    assert!(run.out.contains("violation: frame 11: atomic-aligned: "), "{}", run.out);
     assert!(!run.out.contains("Source:"), "{}", run.out);
     let run = rdmalab(&["lint", "--explain", text(&path)]).exits(1);
-    assert!(run.out.contains("Acknowledgements may say how many receives are posted."), "{}", run.out);
-    assert!(run.out.contains("Source: InfiniBand: end-to-end flow control."), "{}", run.out);
+    assert!(run.out.contains("Atomics work on eight bytes that lie so"), "{}", run.out);
+    assert!(run.out.contains("Source: InfiniBand: atomic extended header, virtual address"), "{}", run.out);
 }
 
 #[test]
 fn json_is_one_object_per_capture() {
-    let (clean, wrong) = (capture("rping.pcap"), capture("rxe/credits.pcap"));
+    let (clean, wrong) = (capture("rping.pcap"), capture("rxe/atomic_write.pcap"));
     let run = rdmalab(&["lint", "--json", text(&clean), text(&wrong)]).exits(1);
     let lines = run.lines();
     assert_eq!(lines.len(), 2);
     assert!(lines[0].contains("\"violations\":0") && lines[0].contains("rping.pcap"), "{}", lines[0]);
-    assert!(lines[1].contains("\"credits\":2") && lines[1].contains("\"frames\":[4,2]"), "{}", lines[1]);
+    assert!(
+        lines[1].contains("\"atomic-aligned\":1") && lines[1].contains("\"frames\":[11]"),
+        "{}",
+        lines[1]
+    );
 }
 
 #[test]

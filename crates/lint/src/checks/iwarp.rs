@@ -108,8 +108,15 @@ impl Stream {
 
     /// Markers, CRC, padding, and headers that no connection is needed for. Says whether the segment in it can be followed.
     fn framing(&mut self, side: usize, fpdu: &Fpdu, at: &mut At<'_>) -> bool {
-        let knows_crc = self.starts(side).is_some();
+        let has_starts = self.starts(side).is_some();
         let [ours, _] = self.both_mut(side);
+        ours.is_framed_blindly |= !has_starts;
+        let knows_crc = !ours.is_framed_blindly;
+        if !knows_crc && fpdu.crc_verdict() == CrcVerdict::Wrong {
+            // It may be none, but what stands where one would be without markers, or with them.
+            ours.doubt(Reason::StartUpUnknown);
+            return false;
+        }
         let (flow, frame) = (ours.number, [at.frame]);
         let is_odd = |marker: &&rdmalab_wire::iwarp::Marker| !marker.is_right() || marker.reserved != 0;
         if let Some(marker) = fpdu.markers.iter().find(is_odd) {
@@ -133,6 +140,10 @@ impl Stream {
             return false;
         }
         let Some(error) = fpdu.error() else { return true };
+        if !knows_crc && fpdu.crc_verdict() != CrcVerdict::Right {
+            ours.doubt(Reason::StartUpUnknown);
+            return false;
+        }
         at.find(rule_of(&error), flow, &frame, || format!("{error}"));
         false
     }

@@ -17,9 +17,11 @@ const OF_EACH: usize = 2;
 /// Whether two packets that say the same are one that was seen twice, by their IP identifications, which vary or not, and the time
 /// between. `None` if these do not tell.
 pub(crate) fn same_packet((before, now): (u16, u16), varies: bool, time: i64) -> Option<bool> {
+    if before != now {
+        return Some(false);
+    }
     match varies && now > 0 {
-        true if before >= IDENTIFIES && now >= IDENTIFIES => Some(before == now),
-        true if before == now && time <= AT_ONCE => Some(true),
+        true if now >= IDENTIFIES || time <= AT_ONCE => Some(true),
         _ => None,
     }
 }

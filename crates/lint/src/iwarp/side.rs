@@ -134,6 +134,8 @@ pub(crate) struct Side {
     pub at_least: Option<u32>,
     /// The number of the request whose answer has begun without it, and whether it is certain that there is none.
     pub begun_unasked: Option<(u32, bool)>,
+    /// FPDUs of it stand in front of one of the start-up frames in the capture, or there is none: markers may be taken for something else.
+    pub is_framed_blindly: bool,
     /// Answers came in front of its start-up frame in the capture: which requests they belong to is not known.
     pub is_answered_early: bool,
     pub terminated: Option<u64>,

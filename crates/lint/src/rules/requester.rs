@@ -63,10 +63,11 @@ Outstanding "outstanding-reads" Violation
     "REQ and REP of the connection; an answer to the first of them behind the one that is too many",
     "A responder keeps what it needs to repeat the answer to each READ and atomic, and has room for as many as were agreed on when the \
      connection was made. One too many is an invalid request.";
-Credits "credits" Violation
+Credits "credits" Suspicious
     "No more than one message that needs a receive is sent beyond the credits.",
     "InfiniBand: end-to-end flow control",
-    "the credits of acknowledgements, and how messages are numbered",
+    "the credits of acknowledgements, and how messages are numbered; one that the capture missed may have brought more, since they need \
+     answer nothing",
     "Acknowledgements may say how many receives are posted. Beyond those, a requester sends the first packet of one message as a \
      question and waits for the answer; otherwise all its messages meet a receiver that is not ready.";
 }

@@ -5,6 +5,7 @@ mod conversations;
 mod cut;
 mod frames;
 mod management;
+mod markers;
 mod stream;
 mod stream_bounds;
 mod stream_cases;

@@ -43,6 +43,23 @@ fn the_ladder_shows_what_is_lost_and_what_comes_again() {
     assert!(text.lines().any(|line| line.contains("(again: RNR)")), "{text}");
 }
 
+/// Who only receives says by ARP where it is; that is no third end.
+#[test]
+fn who_is_only_sent_to_stands_with_its_ethernet_address() {
+    let all = records(&std::fs::read(capture("uc_pingpong.pcap")).unwrap());
+    let is_request = |data: &[u8]| data[12..14] == [8, 0] && data[23] == 17 && data[29] == 2;
+    let mut packets: Vec<(u64, Vec<u8>)> = all.into_iter().filter(|(_, data)| is_request(data)).collect();
+    assert!(packets.len() > 5);
+    let (time, first) = packets[0].clone();
+    let (to, from) = (&first[..6], &first[6..12]);
+    // A reply to whoever sends: the sender's addresses, and those that it answers.
+    let arp = [from, to, &[8, 6, 0, 1, 8, 0, 6, 4, 0, 2], to, &first[30..34], from, &first[26..30]].concat();
+    packets.insert(0, (time - 1, arp));
+    let text = ladder(&recorded(&packets));
+    assert_eq!(text.matches("seconds").count(), 1, "{text}");
+    assert!(text.contains("10.9.0.1") && text.contains("ARP"), "{text}");
+}
+
 /// The requester goes back in frame 124; here frame 131 stands in front of 130. Until the next packet it seems to go back once more.
 #[test]
 fn a_repetition_that_came_late_has_the_cause_of_the_others() {

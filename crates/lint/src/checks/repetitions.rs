@@ -140,7 +140,11 @@ impl Flow {
                 (entry.last_psn, entry.last_frame, entry.last_time) = (psn, seen.frame, seen.time);
                 entry.end()
             }
-            _ => psn.next(),
+            // A READ that the capture has for the first time takes as many as it asks for.
+            _ => {
+                let filled = self.window.holding(psn).and_then(|index| self.window.get(index));
+                filled.filter(|entry| entry.psn == psn && entry.span_is_known).map_or(psn.next(), Entry::end)
+            }
         };
         if let Some(requests) = &mut self.requests {
             requests.cursor = end;

@@ -95,3 +95,18 @@ impl Heard {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_with_other_identifications_are_two() {
+        assert_eq!(same_packet((29, 30), true, 10), Some(false));
+        assert_eq!(same_packet((300, 301), true, 10), Some(false));
+        assert_eq!(same_packet((300, 300), true, 10), Some(true));
+        // The pieces of one send may have those of another's.
+        assert_eq!(same_packet((3, 3), true, AT_ONCE + 1), None);
+        assert_eq!(same_packet((0, 0), false, 10), None);
+    }
+}

@@ -322,3 +322,28 @@ fn each_read_that_is_acknowledged_in_the_place_of_being_answered_is_told() {
     assert_eq!(report.count_of(RuleId::AckRead), 5, "{report}");
     assert_eq!(report.count(Severity::Violation), 0, "{report}");
 }
+
+/// A READ takes as many PSNs as its answer has packets.
+#[test]
+fn a_read_that_was_lost_in_front_counts_once_when_it_comes_again() {
+    let read = |psn| {
+        format!("{{ opcode = \"RC_READ_REQUEST\", bth = {{ psn = {psn} }}, reth = {{ length = 2500 }} }},")
+    };
+    let answer = |psn: u32, name: &str, length: u32, msn: u32| {
+        let aeth = if name == "MIDDLE" { String::new() } else { format!("aeth = {{ msn = {msn} }},") };
+        format!(
+            "{{ opcode = \"RC_READ_RESPONSE_{name}\", reply = true, bth = {{ psn = {psn} }}, {aeth} payload = {{ length = {length} }} }},"
+        )
+    };
+    let whole = |psn, msn| {
+        answer(psn, "FIRST", 1024, msn)
+            + &answer(psn + 1, "MIDDLE", 1024, msn)
+            + &answer(psn + 2, "LAST", 452, msn)
+    };
+    let nak = "{ opcode = \"RC_ACKNOWLEDGE\", reply = true, bth = { psn = 3 }, aeth = { syndrome = \"nak=psn_sequence_error\", msn = 1 } },";
+    let conversation =
+        [read(0), whole(0, 1), read(6), nak.to_owned(), read(3), read(6), whole(3, 2), whole(6, 3)];
+    let report = judge(&talk(&format!("packet = [{}]", conversation.concat())));
+    assert_eq!(report.flows[0].stats.lost_ahead, 3, "{report}");
+    assert_eq!(report.count(Severity::Violation), 0, "{report}");
+}

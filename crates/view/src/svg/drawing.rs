@@ -145,7 +145,9 @@ impl<W: Write> Picture<'_, W> {
         if is_lost {
             remarks += " (lost)";
         }
-        let room = ((length - 60) as f64 / CHARACTER) as usize;
+        // In front of the cross.
+        let free = if is_lost { length * 56 / 100 } else { length - 60 };
+        let room = (free as f64 / CHARACTER) as usize;
         let label = labelled(&self.capture.label(place), &remarks, room);
         let wide = (label.chars().count() as f64 * CHARACTER) as usize + 8;
         let middle = if is_lost { part(length * 31 / 100) } else { left + length / 2 };

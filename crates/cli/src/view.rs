@@ -40,6 +40,17 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<Outcome> {
     same_file::refuse(&options.file, options.output.as_deref().filter(|path| path.as_os_str() != "-"))?;
     let (capture, unread) = read(options)?;
+    if capture.packets() == 0 && unread.is_none() {
+        let why =
+            if options.filter.is_some() { "no packet passes the filter" } else { "there is no packet in it" };
+        let text = format!("{}: {why}", name(options));
+        if options.svg {
+            return Err(
+                Error::usage(text).advice("`rdmalab dump` shows packets, and with --json their fields")
+            );
+        }
+        tell(format_args!("rdmalab: {text}"));
+    }
     match &options.output {
         Some(path) if path.as_os_str() != "-" => to_file(options, &capture, path, unread.as_deref())?,
         _ => {

@@ -29,6 +29,9 @@ fn what_cannot_be_drawn_is_told_with_what_to_do() {
     rdmalab(&["view", text(&capture("read_bw_loss.pcap")), "--svg"])
         .exits(2)
         .says("draw a part of it: --filter");
+    let none = ["view", text(&file), "--filter", "frame.number > 100"];
+    rdmalab(&[&none[..], &["--svg"]].concat()).exits(2).says("no packet passes the filter");
+    rdmalab(&[&none[..], &["--text"]].concat()).exits(0).says("no packet passes the filter");
     let own = scratch("view-over-itself.pcap");
     fs::copy(&file, &own).unwrap();
     rdmalab(&["view", text(&own), "-o", text(&own)]).exits(2).says("are the same file, which would be lost");

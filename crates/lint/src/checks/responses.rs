@@ -120,7 +120,8 @@ impl Flow {
         let frame = entry.first_frame;
         let is_last = offset + 1 >= entry.span;
         let place = |wrong: &str| {
-            format!("{} psn {psn} is packet {offset} of {} of the answer: {wrong}", seen.row.name, entry.span)
+            let (name, number) = (seen.row.name, offset + 1);
+            format!("{name} psn {psn} is packet {number} of {} of the answer: {wrong}", entry.span)
         };
         if is_last != ends {
             let wrong =
@@ -142,7 +143,7 @@ impl Flow {
             && entry.sends > 1
         {
             out.find(RuleId::ReadStart, &[seen.frame, entry.last_frame], || {
-                place("the answer to a request from here on begins so")
+                place("a READ asks for what is from here on, whose answer begins with FIRST or ONLY")
             });
         }
         if let (true, Some(size)) = (is_last && ends, size.or((entry.span == 1).then_some(1))) {

@@ -60,7 +60,7 @@ pub use read::options::Comments;
 pub use read::{Format, LONGEST_BLOCK, LONGEST_PACKET, MOST_INTERFACES, ReadError, ReadFault, Reader};
 pub use record::{Direction, LinkType, Record};
 pub use streams::{
-    Fpdu, IwarpUnit, MOST_BYTES, MOST_CONNECTIONS, MOST_HELD, MOST_SEARCHED, StartUp, Streams,
+    Fpdu, IwarpUnit, Left, MOST_BYTES, MOST_CONNECTIONS, MOST_HELD, MOST_SEARCHED, StartUp, Streams,
 };
 pub use tree::{Tree, header_of};
 pub use write::{Entry, InterfaceId, WriteError, Writer};

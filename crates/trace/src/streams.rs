@@ -18,10 +18,10 @@ use etherparse::TcpSlice;
 
 use crate::dissect::{Content, Dissection};
 use crate::record::Record;
-use assembly::{Assembly, Left, Piece};
+use assembly::{Assembly, Piece};
 use talk::{Agreed, Talk};
 
-pub use assembly::MOST_HELD;
+pub use assembly::{Left, MOST_HELD};
 pub use talk::MOST_SEARCHED;
 pub use unit::{Fpdu, IwarpUnit, StartUp};
 
@@ -101,18 +101,8 @@ impl Streams {
         self.given_up
     }
 
-    /// Bytes of iWARP that are missing at the end of a connection, so that no packet told of them: both sides had them, or
-    /// later ones, and the capture does not.
-    pub fn missing_at_end(&self) -> u64 {
-        self.left().missing
-    }
-
-    /// Bytes of iWARP behind those, of which nothing was made.
-    pub fn waiting_at_end(&self) -> u64 {
-        self.left().waiting
-    }
-
-    fn left(&self) -> Left {
+    /// Bytes of iWARP that no packet told of, as the capture or the connection ends there. Looks at each connection.
+    pub fn left(&self) -> Left {
         let mut left = self.left;
         self.connections.values().for_each(|connection| left.add(connection.left()));
         left

@@ -118,8 +118,9 @@ impl Summary {
     pub(super) fn end(&mut self, streams: &Streams) {
         self.streams_forgotten = streams.forgotten();
         self.gaps_given_up = streams.given_up();
-        self.iwarp_bytes_missing = self.iwarp_bytes_missing.saturating_add(streams.missing_at_end());
-        self.iwarp_bytes_waiting = streams.waiting_at_end();
+        let left = streams.left();
+        self.iwarp_bytes_missing = self.iwarp_bytes_missing.saturating_add(left.missing);
+        self.iwarp_bytes_waiting = left.waiting;
     }
 
     /// Whether no packet is broken and no ICRC, VCRC or CRC of an FPDU wrong.

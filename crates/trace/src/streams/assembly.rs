@@ -37,13 +37,13 @@ pub(super) struct Assembly {
     held_bytes: usize,
 }
 
-/// What the end of a capture leaves of a direction.
+/// What the end of a capture leaves of streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Left {
-    /// Bytes that were sent and are not in the capture.
-    pub(super) missing: u64,
+pub struct Left {
+    /// Bytes that were sent and are not in the capture: both sides had them, or later ones.
+    pub missing: u64,
     /// Bytes behind them, which nothing was made of.
-    pub(super) waiting: u64,
+    pub waiting: u64,
 }
 
 impl Left {

@@ -204,6 +204,7 @@ fn a_link_that_goes_down_is_told_once_and_serves_again_when_it_is_up() {
     }
     run("ip link set ours up");
     assert!(socket.is_up().unwrap());
+    pair.wait_until_ready();
     assert!(socket.send(&frame_to([2, 0, 0, 0, 0, 3])).unwrap() && socket.flush().unwrap());
     let is_ours = |frame: &[u8]| frame[12..14] == [0x89, 0x15];
     assert_eq!(next_frame(&mut peer, is_ours), frame_to([2, 0, 0, 0, 0, 3]));

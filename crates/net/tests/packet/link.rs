@@ -23,7 +23,16 @@ impl Pair {
         for end in ["ours", "kernel"] {
             run(&format!("ip link set {end} up"));
         }
-        // That its other end is up an interface hears some time later, and throws frames away until then.
+        let pair = Self;
+        pair.wait_until_ready();
+        run("ip address add 10.8.0.1/24 dev kernel");
+        run("ip neighbour add 10.8.0.2 lladdr 02:00:00:00:00:02 dev kernel");
+        pair
+    }
+
+    /// That its other end is up an interface hears some time later, and throws frames away until then.
+    #[track_caller]
+    pub fn wait_until_ready(&self) {
         for end in ["ours", "kernel"] {
             let is_ready = |_: &u32| {
                 let output = Command::new("ip").args(["link", "show", end]).output().unwrap();
@@ -31,9 +40,6 @@ impl Pair {
             };
             (0..10_000).find(is_ready).expect("the link does not get ready");
         }
-        run("ip address add 10.8.0.1/24 dev kernel");
-        run("ip neighbour add 10.8.0.2 lladdr 02:00:00:00:00:02 dev kernel");
-        Self
     }
 
     pub fn open(&self) -> PacketSocket {

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use rdmalab_lint::{FlowReport, Report, Role};
+use rdmalab_lint::{FlowReport, Report};
+
+use crate::kind::Kind;
+use crate::model::Packet;
 
 /// A flow.
 #[derive(Clone, Debug)]
@@ -35,17 +38,16 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// The flow that a packet was placed in.
+    /// The flow that a packet was placed in; what goes back is an answer, or notifies who sends the flow's packets.
     pub(crate) fn placed(
         &mut self,
         number: u64,
-        role: Role,
+        goes_back: bool,
         (source, destination): (u32, u32),
         queue_pair: Option<u32>,
     ) -> u32 {
-        let is_answer = matches!(role, Role::Response);
-        let addresses = if is_answer { (destination, source) } else { (source, destination) };
-        let to = queue_pair.filter(|_| !is_answer);
+        let addresses = if goes_back { (destination, source) } else { (source, destination) };
+        let to = queue_pair.filter(|_| !goes_back);
         let next = self.all.len() as u32;
         let place = *self.by_number.entry(number).or_insert(next);
         if place == next {
@@ -125,6 +127,25 @@ impl Flows {
         if let Some(flow) = self.all.get_mut(place as usize) {
             flow.packets += 1;
             flow.to = flow.to.or(to);
+        }
+    }
+}
+
+/// Of notifications that came before anybody knew which queue pairs belong together, the flows whose senders they are for.
+pub(crate) fn notify(packets: &mut [Packet], pairs: &[(u32, u32)], flows: &mut [Flow]) {
+    let mut senders: HashMap<(u32, u32, u32), usize> = HashMap::new();
+    for (place, flow) in flows.iter().enumerate().filter(|(_, flow)| !flow.is_tcp) {
+        if let Some(pair) = flow.from {
+            senders.entry((flow.addresses.0, pair, flow.addresses.1)).or_insert(place);
+        }
+    }
+    let is_unknown = |packet: &&mut Packet| packet.kind == Kind::Congestion && packet.flow.is_none();
+    for packet in packets.iter_mut().filter(is_unknown) {
+        let ends = pairs.get(packet.pair as usize).zip(packet.queue_pair);
+        let place = ends.and_then(|((from, to), pair)| senders.get(&(*to, pair, *from)).copied());
+        if let Some((place, flow)) = place.and_then(|place| Some((place, flows.get_mut(place)?))) {
+            flow.packets += 1;
+            packet.flow = Some(place as u32);
         }
     }
 }

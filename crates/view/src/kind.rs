@@ -162,7 +162,7 @@ pub(crate) fn role_number(role: Option<Role>, by_acks: bool) -> u8 {
 }
 
 /// In a few words, behind what the packet is; nothing of what needs none.
-pub(crate) fn role_words(packet: &Packet) -> Option<String> {
+fn role_words(packet: &Packet) -> Option<String> {
     let (role, by_acks) = (packet.role, packet.is_resent_by_acks);
     Some(match role? {
         Role::Request | Role::Response | Role::Alone => return None,
@@ -179,6 +179,18 @@ pub(crate) fn role_words(packet: &Packet) -> Option<String> {
             format!("again: {}; first time not captured", cause.name())
         }
     })
+}
+
+/// What is to be said of a packet behind what it is, but that it is lost.
+pub(crate) fn remarks(packet: &Packet) -> String {
+    let marks = [
+        (Marks::CONGESTED, "congestion mark"),
+        (Marks::BROKEN, "broken"),
+        (Marks::GAP_BEFORE, "bytes missing before"),
+    ];
+    let marked = marks.into_iter().filter(|(mark, _)| packet.marks.has(*mark));
+    let words = role_words(packet).into_iter().chain(marked.map(|(_, words)| words.to_owned()));
+    words.map(|words| format!(" ({words})")).collect()
 }
 
 /// What is remarkable about a packet, as bits.

@@ -14,7 +14,7 @@ use rdmalab_trace::{
 
 use crate::ends::Ends;
 use crate::error::ViewError;
-use crate::flows::Flows;
+use crate::flows::{Flows, notify};
 use crate::frames::Frames;
 use crate::kind::{Kind, Marks, says_lost};
 use crate::layout::Layouts;
@@ -162,7 +162,8 @@ impl Pass {
                 kind = Kind::Segment;
             }
         } else if let Some(placed) = placed {
-            let number = self.flows.placed(placed.flow, placed.role, addresses, fields.queue_pair);
+            let goes_back = placed.role == Role::Response || kind == Kind::Congestion;
+            let number = self.flows.placed(placed.flow, goes_back, addresses, fields.queue_pair);
             flow = Some(number);
             if !matches!(placed.role, Role::Alone | Role::Unpaired) {
                 let part = dissection.roce().and_then(|roce| Part::of(roce, placed.role));
@@ -269,6 +270,7 @@ impl Pass {
         self.frames.close();
         let mut flows = self.flows.finish(&report);
         self.ends.part(&mut self.packets, &mut flows);
+        notify(&mut self.packets, &self.ends.pairs.all, &mut flows);
         let unpaired = unpaired(&self.packets);
         self.open.finish(
             &mut self.packets,

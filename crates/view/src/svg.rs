@@ -1,5 +1,6 @@
 //! One connection as a picture, for slides and papers.
 
+mod bands;
 mod colours;
 mod drawing;
 mod error;
@@ -9,7 +10,8 @@ use std::io::Write;
 
 use crate::model::{Capture, Packet};
 
-use drawing::{HEAD, NOTE, Picture, ROW};
+use bands::Bands;
+use drawing::{HEAD, NOTE, Picture, ROW, lines};
 
 pub use error::{MOST_DRAWN, PictureError};
 
@@ -53,7 +55,9 @@ impl Capture {
             y += ROW + NOTE * notes;
         }
         heights.push(y);
-        let mut picture = Picture { capture: self, out, ends, places: &places, heights: &heights };
+        let bands = Bands::of(self, connection, ends, &places);
+        let mut picture =
+            Picture { capture: self, out, ends, lines: lines(&bands), heights: &heights, bands };
         picture.head()?;
         picture.bands()?;
         for (row, place) in places.iter().enumerate() {
@@ -84,9 +88,12 @@ impl Capture {
                         .map(|flow| flow.packets)
                         .sum::<u64>()
                 };
+                // What carries RDMA has a number: a program's TCP beside it is drawn only where there is nothing else.
+                let has_numbers = self.flows.iter().any(|flow| flow.number.is_some());
+                let drawn = || self.flows.iter().filter(|flow| flow.number.is_some() || !has_numbers);
                 // Both directions of a connection have the same; the earlier of equals is taken.
-                let most = self.flows.iter().map(|flow| flow.packets).max().unwrap_or_default();
-                let candidates = self.flows.iter().filter(|flow| flow.packets.saturating_mul(2) >= most);
+                let most = drawn().map(|flow| flow.packets).max().unwrap_or_default();
+                let candidates = drawn().filter(|flow| flow.packets.saturating_mul(2) >= most);
                 candidates
                     .map(|flow| flow.connection)
                     .max_by_key(|connection| (count(*connection), u32::MAX - *connection))

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use owo_colors::{OwoColorize, Style};
 use rdmalab_lint::Severity;
 
-use crate::kind::{Kind, Marks, role_words};
+use crate::kind::{Kind, Marks, remarks};
 use crate::model::{Capture, Packet};
 use crate::operations::Ending;
 use crate::words::{labelled, seconds, wrapped};
@@ -96,10 +96,7 @@ impl<W: Write> Drawing<'_, W> {
         let Some(packet) = self.capture.packets.get(place as usize) else { return Ok(()) };
         let goes_right = self.goes_right(packet);
         let is_lost = packet.marks.has(Marks::LOST);
-        let mut remarks = role_words(packet).map_or_else(String::new, |words| format!(" ({words})"));
-        if packet.marks.has(Marks::CONGESTED) {
-            remarks += " (congestion mark)";
-        }
+        let remarks = remarks(packet);
         let end = if is_lost { "✗ lost" } else { "►" };
         let room = self.middle.saturating_sub(6 + end.chars().count());
         let label = labelled(&self.capture.label(place as usize), &remarks, room);

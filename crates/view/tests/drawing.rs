@@ -1,4 +1,4 @@
-//! Captures drawn for the terminal and as pictures, and pages as far as no browser is needed to judge them.
+//! Captures drawn for the terminal, and pages as far as no browser is needed to judge them.
 
 mod support;
 
@@ -195,43 +195,9 @@ fn of_one_direction_alone_nobody_knows_what_completed() {
 }
 
 #[test]
-fn pictures_say_what_never_completed() {
-    let mut out = Vec::new();
-    drawn(&some_of("rping.pcap", |frame| frame < 7)).unwrap().picture(&mut out, None).unwrap();
-    let text = String::from_utf8(out).unwrap();
-    assert!(text.contains("PSN 3647352: never completed in the capture</title></path>"), "{text}");
-    assert!(text.contains("an operation that nothing completed"), "{text}");
-}
-
-#[test]
 fn findings_stand_below_the_packet_at_which_they_were_noticed() {
     let text = ladder(&std::fs::read(capture("rxe/wrong_answers.pcap")).unwrap());
     assert!(text.lines().any(|line| line.contains("▲ violation: ")), "{text}");
-}
-
-#[test]
-fn pictures_are_of_one_connection_and_well_formed() {
-    for name in ["rping.pcap", "rxe/wrong_answers.pcap", "siw_rping.pcap", "send_timeouts.pcap"] {
-        let mut out = Vec::new();
-        drawn(&std::fs::read(capture(name)).unwrap()).unwrap().picture(&mut out, None).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        assert!(text.starts_with("<svg ") && text.ends_with("</svg>\n"), "{name}");
-        assert!(text.contains("marker") || text.matches("<path").count() > 10, "{name}");
-        for element in ["text", "title", "style"] {
-            let begun =
-                text.matches(&format!("<{element}>")).count() + text.matches(&format!("<{element} ")).count();
-            assert_eq!(begun, text.matches(&format!("</{element}>")).count(), "{name}: {element}");
-        }
-    }
-}
-
-#[test]
-fn a_picture_that_would_be_too_long_or_of_nothing_says_so() {
-    let read = |name: &str| drawn(&std::fs::read(capture(name)).unwrap()).unwrap();
-    let error = read("read_bw_loss.pcap").picture(&mut Vec::new(), None).unwrap_err();
-    assert!(matches!(error, PictureError::TooMany { packets } if packets > 2_000), "{error}");
-    let error = read("rping.pcap").picture(&mut Vec::new(), Some(77)).unwrap_err();
-    assert!(error.to_string().starts_with("there is no such flow; there are 1 "), "{error}");
 }
 
 #[test]

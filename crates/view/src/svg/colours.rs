@@ -10,7 +10,9 @@ pub(super) const STYLE: &str = "\
 .d{fill:#68727f}.h{font-weight:600;font-size:14px}\
 .l{stroke:#b6bec8;stroke-width:2}\
 .a{fill:none;stroke-width:1.6}.again{stroke-width:3.4}.again2{stroke:#fff;stroke-width:1.1;fill:none}\
-.open{fill:none;stroke-width:1.5}\
+.open{fill:none;stroke-width:1.5}.more{fill:#eef1f5}\
+.n{font:10px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#4c5765}\
+.cnp{stroke-dasharray:10 3 2 3}\
 .twice{stroke-dasharray:2 3}.nak{stroke-dasharray:7 3;stroke-width:2.4}.rnr{stroke-dasharray:2 3;stroke-width:2.4}";
 
 /// Colours of the page in the light theme, which people who see fewer of them tell apart too (`tests/colours.rs`).

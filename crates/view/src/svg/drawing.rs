@@ -4,25 +4,33 @@ use std::io::{self, Write};
 
 use rdmalab_lint::{Role, Severity};
 
-use crate::kind::{Kind, Marks, role_words};
+use crate::kind::{Kind, Marks, remarks};
 use crate::model::Capture;
-use crate::operations::{Band, Ending};
+use crate::operations::Band;
 use crate::words::{elided, labelled, seconds};
 
-use super::colours::{NOTED, STYLE, TROUBLE, WAIT, colour, escaped, of_operation};
+use super::bands::Bands;
+use super::colours::{NOTED, STYLE, TROUBLE, WAIT, colour, escaped};
+use super::legend;
 
-/// Width of the picture, and of what stands on its left: frame, time, operations.
-const WIDTH: usize = 960;
+/// Width of the picture.
+pub(super) const WIDTH: usize = 960;
+/// Where frame and time on its left end, with room behind.
+const TIMES: usize = 174;
+/// Between the sides of the picture and its ends there is at least so much.
 const LEFT: usize = 236;
 const RIGHT: usize = 92;
+/// Between the operations beside the right end and the side of the picture.
+const MARGIN: usize = 8;
 /// Height of the head, of a packet, and of a note below one.
 pub(super) const HEAD: usize = 64;
 pub(super) const ROW: usize = 26;
 pub(super) const NOTE: usize = 20;
 /// How much an arrow falls.
-const FALL: usize = 7;
-/// Width of a character of the labels, in tenths of what it is high.
+pub(super) const FALL: usize = 7;
+/// Width of a character of the labels, and of the names of ends at most.
 const CHARACTER: f64 = 6.65;
+const CHARACTER_OF_NAMES: usize = 9;
 
 /// A picture while it is drawn.
 pub(super) struct Picture<'c, W> {
@@ -30,27 +38,37 @@ pub(super) struct Picture<'c, W> {
     pub out: W,
     /// Addresses of the two ends.
     pub ends: [u32; 2],
-    pub places: &'c [usize],
+    /// Where the lines of the ends stand.
+    pub lines: [usize; 2],
     /// Where each row begins, and where the last one ends.
     pub heights: &'c [usize],
+    pub bands: Bands<'c>,
+}
+
+/// Where the lines of the two ends stand, with their operations beside them.
+pub(super) fn lines(bands: &Bands<'_>) -> [usize; 2] {
+    let [left, right] = bands.widths();
+    [LEFT.max(TIMES + left), WIDTH - RIGHT.max(right + MARGIN)]
 }
 
 impl<W: Write> Picture<'_, W> {
     pub fn head(&mut self) -> io::Result<()> {
         let bottom = self.heights.last().copied().unwrap_or(HEAD);
-        let height = bottom + if self.has_open_bands() { 80 } else { 56 };
+        let height = bottom + legend::height(&self.bands);
         write!(
             self.out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n\
              <style>{STYLE}</style>\n<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n"
         )?;
-        let (left, right) = lines();
-        let [a, b] = self.ends.map(|end| self.capture.name(end));
-        for (x, name) in [(left, a), (right, b)] {
-            let name = escaped(&elided(name, 34));
+        for (x, end) in self.lines.into_iter().zip(self.ends) {
+            let name = elided(self.capture.name(end), 34);
+            // Long names stand beside the middle, so that they are whole.
+            let half = name.chars().count() * CHARACTER_OF_NAMES / 2;
+            let middle = x.min(WIDTH - MARGIN - half).max(TIMES + half);
+            let name = escaped(&name);
             writeln!(
                 self.out,
-                "<text class=\"s h\" x=\"{x}\" y=\"34\" text-anchor=\"middle\">{name}</text>"
+                "<text class=\"s h\" x=\"{middle}\" y=\"34\" text-anchor=\"middle\">{name}</text>"
             )?;
             writeln!(self.out, "<path class=\"l\" d=\"M{x} 46V{bottom}\"/>")?;
         }
@@ -58,46 +76,9 @@ impl<W: Write> Picture<'_, W> {
         writeln!(self.out, "<text class=\"s d\" x=\"166\" y=\"34\" text-anchor=\"end\">seconds</text>")
     }
 
-    /// Whether an operation of it has no end.
-    pub fn has_open_bands(&self) -> bool {
-        let is_here = |place: u32| self.places.binary_search(&(place as usize)).is_ok();
-        let mut open = self.capture.bands.iter().filter(|band| band.ending != Ending::Complete);
-        open.any(|band| is_here(band.packets.0) && is_here(band.packets.1))
-    }
-
-    pub fn bands(&mut self) -> io::Result<()> {
-        let capture = self.capture;
-        let (left, right) = lines();
-        let row_of = |place: u32| self.places.binary_search(&(place as usize)).ok();
-        for band in &capture.bands {
-            let (Some(from), Some(to)) = (row_of(band.packets.0), row_of(band.packets.1)) else { continue };
-            let source = capture.flows.get(band.flow as usize).map(|flow| flow.addresses.0);
-            let at = usize::from(band.beside).min(4) * 9;
-            let x = if source == Some(self.ends[0]) { left - 12 - at } else { right + 6 + at };
-            let y = self.heights.get(from).copied().unwrap_or(HEAD) + 10;
-            let end = self.heights.get(to).copied().unwrap_or(HEAD) + 10 + FALL;
-            let colour = colour(of_operation(band.kind));
-            let height = end.saturating_sub(y).max(6);
-            let what = escaped(&band.words());
-            match band.ending {
-                Ending::Complete => writeln!(
-                    self.out,
-                    "<rect x=\"{x}\" y=\"{y}\" width=\"6\" height=\"{height}\" rx=\"3\" fill=\"{colour}\" fill-opacity=\"0.55\"><title>{what}</title></rect>"
-                )?,
-                // Open below.
-                Ending::Never | Ending::Unknown => writeln!(
-                    self.out,
-                    "<path class=\"open\" stroke=\"{colour}\" d=\"{}\"><title>{what}</title></path>",
-                    open_band(x, y, height)
-                )?,
-            }
-        }
-        Ok(())
-    }
-
     pub fn packet(&mut self, row: usize, place: usize) -> io::Result<()> {
         let Some(packet) = self.capture.packets.get(place) else { return Ok(()) };
-        let (left, right) = lines();
+        let [left, right] = self.lines;
         let y = self.heights.get(row).copied().unwrap_or(HEAD) + 12;
         let source = self.capture.ends.pairs.all.get(packet.pair as usize).map(|(source, _)| *source);
         let goes_right = source != Some(self.ends[1]);
@@ -108,11 +89,13 @@ impl<W: Write> Picture<'_, W> {
         let length = right - left;
         let (x, end_y) =
             if is_lost { (part(length * 62 / 100), y + FALL * 62 / 100) } else { (to, y + FALL) };
-        let colour = if is_lost { TROUBLE } else { colour(packet.kind) };
+        let is_trouble = is_lost || packet.marks.has(Marks::BROKEN);
+        let colour = if is_trouble { TROUBLE } else { colour(packet.kind) };
         let mut class = "a".to_owned();
         match (packet.kind, packet.role) {
             (Kind::Nak | Kind::Terminate, _) => class += " nak",
             (Kind::NotReady, _) => class += " rnr",
+            (Kind::Congestion, _) => class += " cnp",
             (_, Some(Role::Duplicate)) => class += " twice",
             (_, Some(Role::Repetition { .. })) => class += " again",
             _ => {}
@@ -141,7 +124,7 @@ impl<W: Write> Picture<'_, W> {
                 end_y + 4
             )?;
         }
-        let mut remarks = role_words(packet).map_or_else(String::new, |words| format!(" ({words})"));
+        let mut remarks = remarks(packet);
         if is_lost {
             remarks += " (lost)";
         }
@@ -190,7 +173,7 @@ impl<W: Write> Picture<'_, W> {
 
     /// A line of words below a packet.
     fn note(&mut self, row: usize, line: usize, text: &str, title: &str, colour: &str) -> io::Result<()> {
-        let (left, right) = lines();
+        let [left, right] = self.lines;
         let y = self.heights.get(row).copied().unwrap_or(HEAD) + ROW + NOTE * line + 10;
         let room = ((right - left - 40) as f64 / CHARACTER) as usize;
         writeln!(
@@ -201,16 +184,4 @@ impl<W: Write> Picture<'_, W> {
             escaped(&elided(text, room))
         )
     }
-}
-
-/// Where the lines of the two ends stand.
-const fn lines() -> (usize, usize) {
-    (LEFT, WIDTH - RIGHT)
-}
-
-/// The outline of a band that nothing ends: both sides and the top, and points below.
-pub(super) fn open_band(x: usize, y: usize, height: usize) -> String {
-    let (bottom, middle) = (y + height, x + 3);
-    let points: String = [4, 8, 12].iter().map(|by| format!("M{middle} {}v1.5", bottom + by)).collect();
-    format!("M{x} {bottom}V{}h6V{bottom}{points}", y + 1)
 }

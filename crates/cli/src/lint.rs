@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use rdmalab_explain::{Explanation, congestion, recovery, responses, states};
-use rdmalab_lint::{Cause, Explained, LintError, RULES, Report, Stats};
+use rdmalab_lint::{Cause, Explained, LintError, RULES, Report, RuleId, Severity, Stats};
 
 use crate::outcome::{Error, Outcome, Result, printable, tell, unprinted};
 use crate::paragraph::paragraph;
@@ -28,8 +28,11 @@ pub struct Options {
     /// of the ordinary: repetitions by their causes, NAKs, losses, marks
     #[arg(long, conflicts_with = "json")]
     explain: bool,
+    /// Rules that may be broken, by their names, with commas between: findings of theirs are shown, but do not make the exit code 1
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = rule)]
+    allow: Vec<RuleId>,
     /// Print every rule with its source, severity and evidence, and judge nothing
-    #[arg(long, conflicts_with_all = ["files", "explain"])]
+    #[arg(long, conflicts_with_all = ["files", "explain", "allow"])]
     rules: bool,
 }
 
@@ -55,9 +58,11 @@ pub fn run(options: &Options) -> Result<Outcome> {
                 (report, Some(why))
             }
         };
-        is_clean &= report.as_ref().is_none_or(|report| report.is_clean());
+        let is_fine =
+            |report: &Report| report.count(Severity::Violation) == report.violations_of(&options.allow);
+        is_clean &= report.as_deref().is_none_or(is_fine);
         let text = if options.json {
-            object(file, report.as_deref(), why.as_deref())
+            object(options, file, report.as_deref(), why.as_deref())
         } else {
             report.map(|report| text(options, file, &report)).unwrap_or_default()
         };
@@ -68,6 +73,13 @@ pub fn run(options: &Options) -> Result<Outcome> {
         Some(error) => Err(error),
         None => Ok(Outcome::fine_if(is_clean)),
     }
+}
+
+/// The rule of this name.
+fn rule(name: &str) -> std::result::Result<RuleId, String> {
+    let rule = RULES.iter().find(|rule| rule.name == name);
+    rule.map(|rule| rule.id)
+        .ok_or_else(|| format!("there is no rule `{}`; `rdmalab lint --rules` lists all", printable(name)))
 }
 
 /// A capture that could not be read to its end, and what came before.
@@ -108,11 +120,14 @@ fn name(file: &Path) -> String {
 }
 
 /// A file's line of JSON: what was judged of it, and why not all of it was, if so.
-fn object(file: &Path, report: Option<&Report>, why: Option<&str>) -> String {
+fn object(options: &Options, file: &Path, report: Option<&Report>, why: Option<&str>) -> String {
     let mut object = report.map_or_else(|| serde_json::json!({}), Report::json);
     if let Some(fields) = object.as_object_mut() {
         fields.insert("file".to_owned(), name(file).into());
         fields.insert("error".to_owned(), why.into());
+        if let Some(report) = report {
+            fields.insert("violations_allowed".to_owned(), report.violations_of(&options.allow).into());
+        }
     }
     format!("{object}\n")
 }
@@ -120,15 +135,20 @@ fn object(file: &Path, report: Option<&Report>, why: Option<&str>) -> String {
 fn text(options: &Options, file: &Path, report: &Report) -> String {
     let head =
         if options.files.len() > 1 { format!("== {}\n", printable(&name(file))) } else { String::new() };
+    let allowed = match report.violations_of(&options.allow) {
+        0 => String::new(),
+        1 => "1 of the violations is of a rule that may be broken\n".to_owned(),
+        count => format!("{count} of the violations are of rules that may be broken\n"),
+    };
     if !options.explain {
-        return format!("{head}{report}\n");
+        return format!("{head}{report}\n{allowed}");
     }
     let mut words = String::new();
     for explanation in unusual(report) {
         paragraph(&mut words, explanation);
     }
     let words = if words.is_empty() { words } else { format!("\nWhat the table tells of:\n\n{words}") };
-    format!("{head}{}\n{words}", Explained(report))
+    format!("{head}{}\n{allowed}{words}", Explained(report))
 }
 
 /// What happened in a capture that is out of the ordinary without being wrong.

@@ -14,7 +14,7 @@ use crate::flow::times::Times;
 use crate::observer::Cause;
 use crate::packet::OperationKind;
 use crate::reason::{Reason, Reasons};
-use crate::rule::Severity;
+use crate::rule::{Rule, Severity};
 use crate::rules::{RULES, RuleId};
 
 pub use operations::Operations;
@@ -282,6 +282,12 @@ impl Report {
     pub fn count(&self, severity: Severity) -> u64 {
         let of_it = RULES.iter().zip(&self.counts).filter(|(rule, _)| rule.severity == severity);
         of_it.map(|(_, count)| count).sum()
+    }
+
+    /// How many of the violations are of these rules, which a peer may be known to break.
+    pub fn violations_of(&self, rules: &[RuleId]) -> u64 {
+        let are_of = |rule: &Rule| rule.severity == Severity::Violation && rules.contains(&rule.id);
+        RULES.iter().zip(&self.counts).filter(|(rule, _)| are_of(rule)).map(|(_, count)| count).sum()
     }
 
     /// How many findings there were of a rule.

@@ -52,6 +52,24 @@ fn json_is_one_object_per_capture() {
 }
 
 #[test]
+fn rules_that_may_be_broken_are_shown_and_leave_the_exit_code() {
+    let path = capture("rxe/atomic_write.pcap");
+    let both = "atomic-aligned,icrc";
+    let run = rdmalab(&["lint", "--allow", both, text(&path)]).exits(0);
+    assert!(run.out.contains("violation: frame 11: atomic-aligned: "), "{}", run.out);
+    assert!(run.out.ends_with("\n1 of the violations is of a rule that may be broken\n"), "{}", run.out);
+    let run = rdmalab(&["lint", "--allow", both, "--json", text(&path)]).exits(0);
+    let counts = ["\"violations\":1", "\"violations_allowed\":1"];
+    assert!(counts.iter().all(|count| run.out.contains(count)), "{}", run.out);
+    // Another rule is none of these.
+    let run = rdmalab(&["lint", "--allow", "icrc", text(&path)]).exits(1);
+    assert!(!run.out.contains("may be broken"), "{}", run.out);
+    let run = rdmalab(&["lint", "--allow", both, text(&capture("rxe/wrong_answers.pcap"))]).exits(1);
+    assert!(!run.out.contains("may be broken"), "{}", run.out);
+    rdmalab(&["lint", "--allow", "no-such", text(&path)]).exits(2).says("there is no rule `no-such`");
+}
+
+#[test]
 fn every_rule_is_printed() {
     let run = rdmalab(&["lint", "--rules"]).exits(0);
     assert!(run.out.contains("nak-once (responder, violation): A gap gets one NAK"), "{}", run.out);

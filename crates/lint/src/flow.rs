@@ -14,6 +14,7 @@ pub(crate) mod heard;
 pub(crate) mod mtu;
 pub(crate) mod replies;
 pub(crate) mod requests;
+pub(crate) mod timer;
 pub(crate) mod times;
 pub(crate) mod window;
 
@@ -30,6 +31,7 @@ use heard::Heard;
 use mtu::Sizes;
 use replies::Replies;
 pub(crate) use requests::{Message, Requests};
+use timer::Timer;
 use window::Window;
 
 /// Where findings go, and about which flow they are.
@@ -147,6 +149,7 @@ pub(crate) struct Flow {
     pub window: Window,
     pub requests: Option<Requests>,
     pub answers: Answers,
+    pub timer: Timer,
     pub replies: Replies,
     pub said: Heard,
     /// Frame of the last packet with a congestion mark to this queue pair.
@@ -216,6 +219,7 @@ impl Flow {
             window: Window::default(),
             requests: None,
             answers: Answers::default(),
+            timer: Timer::default(),
             replies: Replies::default(),
             said: Heard::default(),
             marked: None,
@@ -230,6 +234,7 @@ impl Flow {
         self.window.clear();
         self.requests = None;
         self.answers = Answers::default();
+        self.timer = Timer::default();
         self.replies = Replies::default();
         self.sizes = Sizes::default();
         self.agreed = None;

@@ -8,6 +8,7 @@ mod demo;
 mod demo_explain;
 mod demo_iwarp;
 mod demo_judged;
+mod demo_linted;
 mod demo_transports;
 mod dump;
 mod interrupted;

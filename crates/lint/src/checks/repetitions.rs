@@ -66,7 +66,7 @@ impl Flow {
             requests.cause.unwrap_or(Cause::Unknown)
         } else {
             self.lacks(psn);
-            let cause = self.cause(psn, seen.time, known.as_ref());
+            let cause = self.cause(seen, known.as_ref());
             let Some(requests) = &mut self.requests else { return Role::Request };
             let is_plain = !matches!(cause, Cause::Nak | Cause::Rnr | Cause::ImpliedNak) && seen.has_time;
             // Too soon behind an RNR NAK: if it is not another packet, it came twice.

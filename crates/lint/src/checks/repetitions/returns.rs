@@ -18,8 +18,9 @@ pub(super) const LOST_REPETITIONS: i32 = 64;
 const RNR_WITHOUT_END: u8 = 7;
 
 impl Flow {
-    /// Why the requester goes back to this PSN.
-    pub(super) fn cause(&self, psn: Psn, time: i64, known: Option<&Entry>) -> Cause {
+    /// Why the requester goes back. Learns how long its timer runs.
+    pub(super) fn cause(&mut self, seen: &Seen<'_>, known: Option<&Entry>) -> Cause {
+        let (psn, time) = (seen.bth.psn, seen.time);
         let Some(requests) = &self.requests else { return Cause::Unknown };
         let told = |told: &Option<Told>| told.filter(|told| !told.is_done).map(|told| told.psn);
         let answers = &self.answers;
@@ -31,11 +32,15 @@ impl Flow {
             });
             return if was_asked { Cause::Nak } else { Cause::Rnr };
         }
-        if nak == Some(psn) {
-            return Cause::Nak;
-        }
-        if implied == Some(psn) {
-            return Cause::ImpliedNak;
+        // The timer runs since the last answer, or since it was sent.
+        let sent = known.map_or(requests.last_time, |entry| entry.last_time);
+        let silence = if seen.has_time { time.saturating_sub(answers.last_time.max(sent)) } else { 0 };
+        let timer = self.timer.length();
+        let is_timer = timer.is_some_and(|timer| silence >= timer);
+        let is_asked_for = nak == Some(psn) || implied == Some(psn);
+        if is_asked_for && !is_timer {
+            self.timer.was_not_needed(silence);
+            return if nak == Some(psn) { Cause::Nak } else { Cause::ImpliedNak };
         }
         let within_answer = known.is_some_and(|entry| {
             entry.kind.is_answered()
@@ -46,10 +51,13 @@ impl Flow {
             && (answers.high.is_some_and(|high| high.0.distance(psn) > 0)
                 // A NAK for what is behind it is heard as an answer to that.
                 || nak.is_some_and(|nak| nak.distance(psn) > 0));
-        if may_have_missed && time.saturating_sub(answers.last_time) < NOTICED {
+        if may_have_missed && silence < timer.unwrap_or(NOTICED) {
             return Cause::ImpliedNak;
         }
         if requests.may_be_oldest(psn) || within_answer {
+            if !is_asked_for && !may_have_missed {
+                self.timer.ran_out(silence);
+            }
             return Cause::Timeout;
         }
         // The first packets of the repetition may have been lost in front of the place of capture.
@@ -61,8 +69,8 @@ impl Flow {
                 () if behind(rnr.filter(|_| answers.rnr.is_some_and(|rnr| Flow::has_waited(&rnr, time)))) => {
                     Cause::Rnr
                 }
-                () if behind(nak) => Cause::Nak,
-                () if behind(implied) => Cause::ImpliedNak,
+                () if behind(nak) && !is_timer => Cause::Nak,
+                () if behind(implied) && !is_timer => Cause::ImpliedNak,
                 () if behind(Some(requests.completed)) => Cause::Timeout,
                 () => Cause::Unknown,
             };
@@ -136,6 +144,12 @@ impl Flow {
         }
         if cause == Cause::Rnr {
             self.rnr_limit(seen, out);
+        }
+        if cause == Cause::Timeout {
+            // What asked for it was never heard.
+            for told in [&mut self.answers.nak, &mut self.answers.implied].into_iter().flatten() {
+                told.is_done |= told.psn == psn;
+            }
         }
         let (peer, limit) = (self.peer, self.agreed.and_then(|agreed| agreed.retry_count).unwrap_or(7));
         let requests = self.requests.as_mut()?;

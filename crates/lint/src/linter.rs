@@ -11,7 +11,7 @@ use crate::checks::cm::Connections;
 use crate::checks::pause::Standstill;
 use crate::checks::{checksums, congestion, headers, lengths};
 use crate::finding::Findings;
-use crate::flow::Out;
+use crate::flow::{Flow, Out};
 use crate::iwarp;
 use crate::observer::{Observer, Placed, Role};
 use crate::packet::{FlowKey, OperationKind, Seen};
@@ -149,7 +149,7 @@ impl Linter {
         self.hear(place, seen.frame, observer);
         let Some(flow) = self.table.get_mut(place) else { return };
         flow.udp_source = seen.udp_source.or(flow.udp_source);
-        let before = flow.window.len();
+        let (before, conversations) = (flow.window.len(), flow.stats.conversations);
         let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
         flow.partition(seen, &mut out);
         let is_of_it = flow.transport(seen, &mut out);
@@ -197,6 +197,10 @@ impl Linter {
             },
         };
         observer.packet(Placed { frame: seen.frame, flow: number, role, psn: seen.bth.psn });
+        let is_another = |flow: &&mut Flow| seen.row.is_request && flow.stats.conversations != conversations;
+        if self.table.get_mut(place).as_ref().is_some_and(is_another) {
+            self.table.separate(place);
+        }
         let now = self.table.get_mut(place).map_or(before, |flow| flow.window.len());
         self.table.requests = (self.table.requests + now).saturating_sub(before);
         self.make_room(observer);

@@ -23,8 +23,14 @@ const SEARCHES: u32 = 16;
 /// An answer further than this from all requests belongs to none of them.
 const NEAR: i32 = 4_096;
 
+/// So often, a flow whose PSNs have jumped may get another peer.
+const MOST_PARTINGS: u64 = 64;
+
 /// Paths that were refused and are remembered.
 const MOST_REFUSED: usize = 1_024;
+
+/// More than one flow that a response could be of.
+struct Several;
 
 /// All flows.
 pub(crate) struct Table {
@@ -183,6 +189,18 @@ impl Table {
         flows
     }
 
+    /// Another conversation has begun with the requests of a flow, without connection management. Its peer may be another one, too: who
+    /// answers tells.
+    pub fn separate(&mut self, place: u32) {
+        let Some(flow) = self.get_mut(place).filter(|flow| flow.stats.conversations <= MOST_PARTINGS) else {
+            return;
+        };
+        if let Some(peer) = flow.peer {
+            self.part(place);
+            self.part(peer);
+        }
+    }
+
     /// A flow has lost its peer.
     fn part(&mut self, place: u32) {
         let Some(flow) = self.get_mut(place) else { return };
@@ -225,27 +243,43 @@ impl Table {
 
     /// The flow whose requests a response answers, in whose direction `place` it came. What is not certain is not taken.
     pub fn requests_of(&mut self, place: u32, seen: &Seen<'_>) -> Option<u32> {
-        let flow = self.get_mut(place)?;
-        if flow.peer.is_some() {
-            return flow.peer;
+        let peer = self.get_mut(place)?.peer;
+        if peer.is_some_and(|peer| !self.is_far(peer, seen)) {
+            return peer;
         }
+        let flow = self.get_mut(place)?;
         flow.searches += 1;
         let (searches, udp_source) = (flow.searches, flow.udp_source);
         if searches > SEARCHES && !searches.is_power_of_two() {
-            return None;
+            return peer;
         }
-        let found = self.search(place, seen, udp_source);
+        let found = match peer {
+            // The queue pair may have been another one's when it was paired: that of other requests, if it fits those.
+            Some(_) => self.search_fitting(seen, udp_source).ok().flatten(),
+            None => self.search(place, seen, udp_source),
+        };
         match found {
             Some(found) => self.pair(found, place),
-            None => self.get_mut(place)?.doubt(Reason::RequestsUnknown),
+            None if peer.is_none() => self.get_mut(place)?.doubt(Reason::RequestsUnknown),
+            None => {}
         }
-        found
+        found.or(peer)
     }
 
-    fn search(&self, place: u32, seen: &Seen<'_>, udp_source: Option<u16>) -> Option<u32> {
-        let there = self.alone.get(&(seen.key.destination, seen.key.source))?;
+    /// Whether a response is far from all that a flow has asked for lately, or it has asked for nothing.
+    fn is_far(&self, place: u32, seen: &Seen<'_>) -> bool {
+        let flow = self.slots.get(place as usize).and_then(Option::as_ref);
+        flow.and_then(|flow| flow.requests.as_ref()).is_none_or(|requests| {
+            let psn = seen.bth.psn;
+            psn.distance(requests.next) > NEAR || psn.distance(requests.completed) < -NEAR
+        })
+    }
+
+    /// The only flow without a peer whose requests wait for this response, if any do. `Err` if several do, and nothing tells which.
+    fn search_fitting(&self, seen: &Seen<'_>, udp_source: Option<u16>) -> Result<Option<u32>, Several> {
+        let Some(there) = self.alone.get(&(seen.key.destination, seen.key.source)) else { return Ok(None) };
         if there.len() > MOST_SEARCHED {
-            return None;
+            return Err(Several);
         }
         let psn = seen.bth.psn;
         let of = |place: &u32| self.slots.get(*place as usize).and_then(Option::as_ref);
@@ -257,19 +291,26 @@ impl Table {
         };
         let mut fitting = there.iter().filter(fits);
         match (fitting.next(), fitting.next()) {
-            (Some(only), None) => return Some(*only),
-            (Some(_), Some(_)) => {
+            (only, None) => Ok(only.copied()),
+            _ => {
                 // Adapters that choose the port by both queue pairs give both directions the same one.
                 let mut same = there.iter().filter(fits).filter(|other| {
                     udp_source.is_some() && of(other).is_some_and(|flow| flow.udp_source == udp_source)
                 });
-                return match (same.next(), same.next()) {
-                    (Some(only), None) => Some(*only),
-                    _ => None,
-                };
+                match (same.next(), same.next()) {
+                    (Some(only), None) => Ok(Some(*only)),
+                    _ => Err(Several),
+                }
             }
-            _ => {}
         }
+    }
+
+    fn search(&self, place: u32, seen: &Seen<'_>, udp_source: Option<u16>) -> Option<u32> {
+        if let Some(found) = self.search_fitting(seen, udp_source).ok()? {
+            return Some(found);
+        }
+        let there = self.alone.get(&(seen.key.destination, seen.key.source))?;
+        let of = |place: &u32| self.slots.get(*place as usize).and_then(Option::as_ref);
         // It fits no requests. Where there is only one connection, it can be of no other.
         let here = self.alone.get(&(seen.key.source, seen.key.destination))?;
         let connected = |places: &[u32]| {
@@ -283,6 +324,6 @@ impl Table {
         };
         let only = connected(there).filter(|_| connected(here) == Some(place))?;
         let requests = of(&only)?.requests.as_ref()?;
-        (psn.distance(requests.next).abs() <= NEAR).then_some(only)
+        (seen.bth.psn.distance(requests.next).abs() <= NEAR).then_some(only)
     }
 }

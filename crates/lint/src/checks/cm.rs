@@ -77,8 +77,8 @@ pub(crate) struct Connections {
     /// By who asks, who is asked, and the question's ID.
     questions: BTreeMap<Call, Question>,
     questions_in_order: VecDeque<Call>,
-    /// To queue pairs of connections that a REJ ended, with its frame.
-    ended: HashMap<FlowKey, u64>,
+    /// To queue pairs of connections that a REJ ended, with its frame and time.
+    ended: HashMap<FlowKey, (u64, i64)>,
     pub messages: u64,
     pub forgotten: u64,
 }
@@ -163,7 +163,7 @@ impl Connections {
             CmMessage::Rej(rej) => {
                 let ids = (rej.local_communication_id, rej.remote_communication_id);
                 if let Some((call, by_caller)) = self.either_way(ids, &said("REJ"), seen, findings) {
-                    self.end(&call, by_caller, seen.frame);
+                    self.end(&call, by_caller, (seen.frame, seen.time));
                 }
             }
             CmMessage::Lap(lap) => {

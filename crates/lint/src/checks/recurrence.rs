@@ -14,7 +14,7 @@ use crate::rules::RuleId;
 /// Findings that wait for an answer, at most.
 const MOST_WAITING: usize = 16;
 /// Sooner than within so many nanoseconds no two programs have made their queue pairs anew, and told each other the numbers.
-const REMADE: i64 = 50_000_000;
+pub(super) const REMADE: i64 = 50_000_000;
 /// Over an unreliable connection, what begins a message behind a silence of so many nanoseconds, with numbers that have been, begins
 /// another conversation. No network keeps a packet so long.
 const SILENCE: i64 = 1_000_000_000;

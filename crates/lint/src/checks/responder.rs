@@ -39,8 +39,9 @@ impl Flow {
             return;
         }
         if psn.distance(requests.first) < 0 {
-            // To what was sent before the capture began.
+            // To what was sent before the capture began, or comes late.
             self.doubt(Reason::BegunBefore);
+            self.ask_for_earlier(seen);
             return;
         }
         self.answers.last_time = seen.time;
@@ -56,6 +57,15 @@ impl Flow {
             (0x12, Some(aeth)) => self.atomic_answer(seen, aeth, out),
             (0x0d..=0x10, aeth) => self.read_answer(seen, aeth, sum, out),
             _ => {}
+        }
+    }
+
+    /// A NAK in front of all requests that the capture has: what it asks for may come.
+    fn ask_for_earlier(&mut self, seen: &Seen<'_>) {
+        let syndrome = seen.headers.aeth.map(|aeth| aeth.syndrome);
+        if syndrome == Some(Syndrome::Nak(NakCode::PsnSequenceError)) {
+            self.stats.naks += 1;
+            self.answers.nak = Some(self.told(seen, 0));
         }
     }
 

@@ -9,8 +9,10 @@ use crate::observer::Cause;
 use crate::packet::OperationKind;
 
 /// How many earlier places of `completed` are remembered: the requester may hear of an acknowledgement later than the
-/// capture, or never.
+/// capture, or never. Places one behind the other, as answers with data leave them, count as one.
 const PLACES: usize = 64;
+/// Of places one behind the other, how many.
+const MOST_IN_A_ROW: u32 = 4096;
 
 /// A message whose packets are being walked over.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +49,8 @@ pub(crate) struct Requests {
     pub presumed: Psn,
     /// In front of this operations have been counted.
     pub counted: Psn,
-    places: [Psn; PLACES],
+    /// The first and the last of places in a row.
+    places: [(Psn, Psn); PLACES],
     place: usize,
     /// The message that the walk is in.
     pub message: Option<Message>,
@@ -100,7 +103,7 @@ impl Requests {
             completed: psn,
             presumed: psn,
             counted: psn,
-            places: [psn; PLACES],
+            places: [(psn, psn); PLACES],
             place: 0,
             message: None,
             completing: None,
@@ -128,7 +131,7 @@ impl Requests {
     pub fn begin_at(&mut self, psn: Psn) {
         (self.first, self.walked, self.completed) = (psn, psn, psn);
         (self.presumed, self.counted) = (psn, psn);
-        self.places = [psn; PLACES];
+        self.places = [(psn, psn); PLACES];
         (self.message, self.completing, self.before) = (None, None, None);
         (self.ends_walked, self.missing, self.gap_end) = (0, 0, None);
         (self.suspect, self.restart, self.recurrence) = (None, None, None);
@@ -137,17 +140,30 @@ impl Requests {
 
     /// `completed` was here, too.
     pub fn was_at(&mut self, psn: Psn) {
-        if self.places.get(self.place) == Some(&psn) {
-            return;
+        if let Some((first, last)) = self.places.get_mut(self.place) {
+            if is_between(psn, *first, *last) {
+                return;
+            }
+            if psn == last.next() {
+                *last = psn;
+                if last.distance(*first).unsigned_abs() >= MOST_IN_A_ROW {
+                    *first = first.next();
+                }
+                return;
+            }
         }
         self.place = (self.place + 1) % PLACES;
         if let Some(place) = self.places.get_mut(self.place) {
-            *place = psn;
+            *place = (psn, psn);
         }
     }
 
     /// Whether the requester may have taken this PSN for its oldest unacknowledged one.
     pub fn may_be_oldest(&self, psn: Psn) -> bool {
-        self.places.contains(&psn)
+        self.places.iter().any(|(first, last)| is_between(psn, *first, *last))
     }
+}
+
+fn is_between(psn: Psn, first: Psn, last: Psn) -> bool {
+    psn.distance(first) >= 0 && psn.distance(last) <= 0
 }

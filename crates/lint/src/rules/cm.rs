@@ -34,7 +34,7 @@ CmQueuePair "cm-queue-pair" Violation
 CmRejected "cm-rejected" Suspicious
     "A connection that was rejected goes no further.",
     "InfiniBand: communication management, REJ",
-    "the REJ, and what comes at least two packets later; one that was long under way looks the same",
+    "the REJ, and what comes at least two packets later, of queue pairs within 50 ms; one that was long under way looks the same",
     "A REJ ends what the REQ began. A REP, an RTU or packets of its queue pairs behind it mean that one side believes in a connection \
      that the other has forgotten.";
 CmRetries "cm-retries" Violation

@@ -6,6 +6,8 @@ mod cut;
 mod frames;
 mod management;
 mod markers;
+mod pairs;
+mod restarts;
 mod stream;
 mod stream_bounds;
 mod stream_cases;

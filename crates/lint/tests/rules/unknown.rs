@@ -236,6 +236,12 @@ fn packets_of_a_rejected_connection_are_found() {
         conversation[at].change_mad(17, 0x12);
         let report = judge(&conversation);
         assert_eq!(report.count_of(RuleId::CmRejected), sides, "{report}");
+        // Later, their numbers may be those of others.
+        let mut late = conversation.clone();
+        late[at + 1..].iter_mut().for_each(|said| said.time += 1_000_000_000);
+        let of_queue_pairs = if at == 1 { 0 } else { sides - 2 };
+        let report = judge(&late);
+        assert_eq!(report.count_of(RuleId::CmRejected), of_queue_pairs, "{report}");
         // Where nothing is sent behind the next packet, there is nothing to find.
         conversation.truncate(at + 2);
         assert_eq!(judge(&conversation).count_of(RuleId::CmRejected), 0, "{report}");

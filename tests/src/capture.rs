@@ -1,4 +1,4 @@
-//! A capture of one interface, and what two judges, tshark and our own reading, say about it.
+//! A capture of one interface, and what three judges say about it: tshark, our own reading, and our own linter.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use rdmalab_trace::{DumpOptions, Summary, dump};
 
 use crate::Network;
+use crate::conduct::Conduct;
 use crate::process::{Process, run};
 
 /// What tshark guesses about the payload of SENDs, each of which calls an innocent one malformed now and then: RPC
@@ -54,7 +55,7 @@ impl Capture {
 }
 
 /// What the judges found in a capture.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Verdict {
     /// How many packets tshark could read as InfiniBand.
     pub tshark_roce: u64,
@@ -64,10 +65,12 @@ pub struct Verdict {
     pub tshark_malformed: Vec<u64>,
     /// What our own reading found, ICRCs above all, which tshark does not check.
     pub ours: Summary,
+    /// What [`rdmalab_lint`] makes of the conversations.
+    pub conduct: Conduct,
 }
 
 impl Verdict {
-    /// Lets tshark and [`dump`] read the capture `file`.
+    /// Lets tshark, [`dump`] and [`rdmalab_lint`] read the capture `file`.
     #[track_caller]
     pub fn of(network: &Network, file: &Path) -> Self {
         let mut tshark = Command::new("tshark");
@@ -84,11 +87,12 @@ impl Verdict {
         let open = File::open(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let ours = dump(BufReader::new(open), &mut std::io::sink(), DumpOptions::default())
             .unwrap_or_else(|error| panic!("{} cannot be read to its end: {error}", file.display()));
-        Self { tshark_roce, tshark_fpdus, tshark_malformed, ours }
+        let conduct = Conduct::of(file);
+        Self { tshark_roce, tshark_fpdus, tshark_malformed, ours, conduct }
     }
 
-    /// `Err` says it if a packet is malformed or has a wrong ICRC, if the judges see different numbers of RoCE packets, or
-    /// if there is none at all, since then nothing was judged.
+    /// `Err` says it if a packet is malformed or has a wrong ICRC, if the judges see different numbers of RoCE packets, if
+    /// there is none at all, since then nothing was judged, or if a rule of the protocols is violated.
     pub fn sound(&self) -> Result<(), String> {
         let faults = [
             (!self.tshark_malformed.is_empty(), "tshark calls packets malformed"),
@@ -99,13 +103,13 @@ impl Verdict {
         ];
         match faults.iter().find(|(is_so, _)| *is_so) {
             Some((_, fault)) => Err(format!("{fault}: {self:?}")),
-            None => Ok(()),
+            None => self.conduct.sound(),
         }
     }
 
     /// As [`sound`](Self::sound), of iWARP: `Err` if a packet is malformed, if bytes of a stream are missing or judged by
     /// nobody, if the judges see different numbers of FPDUs, if there is none, or if not each FPDU has a right CRC, or,
-    /// where none was asked for, none.
+    /// where none was asked for, none; or if a rule of the protocols is violated.
     ///
     /// How many tshark sees counts only if the link was `clean`: behind segments that come late it reads FPDUs into what it puts
     /// together which are not there (seen: one of 50,996 bytes and 176 of none, in a stream in which all of ours have their CRC).
@@ -125,11 +129,11 @@ impl Verdict {
         ];
         match faults.iter().find(|(is_so, _)| *is_so) {
             Some((_, fault)) => Err(format!("{fault}: {self:?}")),
-            None => Ok(()),
+            None => self.conduct.sound(),
         }
     }
 
-    /// Whether neither judge found an FPDU, or anything malformed.
+    /// Whether neither tshark nor our reading found an FPDU, or anything malformed.
     pub fn is_silent(&self) -> bool {
         let found = &self.ours;
         let fpdus = &found.fpdus;

@@ -9,8 +9,10 @@
 #![forbid(unsafe_code)]
 
 mod capture;
+mod conduct;
 pub mod conversation;
 pub mod corpus;
+mod deviations;
 mod excuse;
 mod guest;
 mod initramfs;
@@ -24,6 +26,7 @@ mod program;
 mod venue;
 
 pub use capture::{Capture, Verdict};
+pub use conduct::Conduct;
 pub use excuse::Excuse;
 pub use guest::{Adapter, Guest, GuestConfig, GuestState, Job, Stuck};
 pub use lab::Lab;

@@ -14,6 +14,7 @@ mod mishap;
 mod page;
 mod report;
 mod results;
+mod sent;
 mod siw;
 
 pub use cell::{Cell, Family, Peer, Program, Role};

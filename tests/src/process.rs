@@ -43,6 +43,13 @@ impl Output {
         rest.split_whitespace().next()?.parse().ok()
     }
 
+    /// How many of its RoCE packets a program of ours says it sent again: `RoCE packets: 9 sent, 2 of them again; 9 received`.
+    pub fn again(&self) -> Option<u64> {
+        let mut lines = self.stdout.lines().chain(self.stderr.lines());
+        let rest = lines.find_map(|line| line.trim().strip_prefix("RoCE packets: "))?;
+        rest.split_once(" sent, ")?.1.split_whitespace().next()?.parse().ok()
+    }
+
     /// Itself if the program succeeded; otherwise a panic that shows all it said.
     #[track_caller]
     pub fn expect_success(self, what: &str) -> Self {

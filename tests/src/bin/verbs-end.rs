@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use rdmalab_device::{Device, DeviceConfig, HostAddress};
+use rdmalab_device::{Counters, Device, DeviceConfig, HostAddress};
 use rdmalab_sim::rule::{delay, duplicate, from, lose, only, reorder};
 use rdmalab_sim::{Counts, End, Frame, Probability, RuleSet, Seed};
 use rdmalab_tests::conversation::{Wish, converse};
@@ -74,11 +74,15 @@ struct Options {
 fn main() -> ExitCode {
     let options = Options::parse();
     match run(&options) {
-        Ok(done) => {
+        Ok((done, traffic)) => {
             println!("dropped by rule: {}", done.dropped);
             println!("duplicated by rule: {}", done.duplicated);
             println!("reordered by rule: {}", done.reordered);
             println!("delayed by rule: {}", done.delayed);
+            println!(
+                "RoCE packets: {} sent, {} of them again; {} received",
+                traffic.sent_pkts, traffic.retransmitted_pkts, traffic.rcvd_pkts
+            );
             println!("both ends are content");
             ExitCode::SUCCESS
         }
@@ -89,8 +93,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// How many packets met with each rule.
-fn run(options: &Options) -> Result<Counts, String> {
+/// How many packets met with each rule, and how many there were.
+fn run(options: &Options) -> Result<(Counts, Counters), String> {
     let rate = |rate| Probability::new(rate).ok_or("a rate is a number from 0 to 1");
     let later = u64::from(options.delay) * 1_000_000;
     let rules = [
@@ -116,7 +120,7 @@ fn run(options: &Options) -> Result<Counts, String> {
     };
     let begins = || println!("both ends are ready");
     let outcome = converse(&device, options.peer, &wish, Duration::from_secs(options.limit), begins);
-    let done = device.rule_counts();
+    let done = (device.rule_counts(), device.counters());
     match (outcome, device.close().map_err(|error| error.to_string())) {
         (Ok(()), Ok(())) => Ok(done),
         (Err(fault), Ok(())) | (Ok(()), Err(fault)) => Err(fault),

@@ -1,4 +1,4 @@
-//! Cells that are played one behind the other under the same circumstances, with one capture, which two judges read.
+//! Cells that are played one behind the other under the same circumstances, with one capture, which three judges read.
 //!
 //! A cell that fails is played again, with a fresh guest, if there is evidence that the guest has failed and packets were
 //! mistreated; twice in a group at most, and loudly.
@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::game::Failure;
+use super::sent::Sent;
 use super::{Carrier, Cell, Family, Fault, Iwarp, Peer, Program, Role};
 use crate::{Adapter, Capture, Network, Place, Verdict};
 
@@ -124,6 +125,8 @@ struct Table<'a> {
     is_fresh: bool,
     /// What netem had taken, or let pass, when the last game ended.
     dropped: u64,
+    /// What ours sent since the capture began.
+    sent: Sent,
     /// RoCE packets in the captures that were judged.
     packets: u64,
     repetitions: u32,
@@ -133,8 +136,16 @@ impl<'a> Table<'a> {
     /// Makes the circumstances, and begins a capture.
     #[track_caller]
     fn prepare(place: &'a mut Place, group: &'a Group) -> Self {
-        let mut table =
-            Self { place, group, capture: None, is_fresh: true, dropped: 0, packets: 0, repetitions: 0 };
+        let mut table = Self {
+            place,
+            group,
+            capture: None,
+            is_fresh: true,
+            dropped: 0,
+            sent: Sent::default(),
+            packets: 0,
+            repetitions: 0,
+        };
         table.set();
         table
     }
@@ -168,6 +179,7 @@ impl<'a> Table<'a> {
         }
         self.capture = setting.interface(place).map(|interface| place.network.capture(interface, "matrix"));
         self.is_fresh = true;
+        self.sent = Sent::default();
     }
 
     /// Plays a cell, again if the guest has failed.
@@ -182,6 +194,7 @@ impl<'a> Table<'a> {
             let Err(failure) = outcome else {
                 return Played { cell: *cell, seconds, again, failure: None };
             };
+            self.sent.add(Sent::UNKNOWN);
             let captured = self.capture.take().map(Capture::finish);
             let excuse = match (&failure, &captured) {
                 (Fails::Game(failure), Some(captured)) if cell.fault != Fault::None => {
@@ -219,11 +232,17 @@ impl<'a> Table<'a> {
         let play = || match cell.mishap {
             None => {
                 let said = cell.play(self.place, port, record.as_deref()).map_err(Fails::Game)?;
-                cell.check(&said).map_err(Fails::Results)
+                cell.check(&said).map_err(Fails::Results)?;
+                Ok(Sent::of(&said, if cell.peer == Peer::Linux { 1 } else { 2 }))
             }
-            Some(mishap) => cell.go_wrong(mishap, self.place, port).map_err(Fails::Results),
+            Some(mishap) => {
+                cell.go_wrong(mishap, self.place, port).map_err(Fails::Results)?;
+                Ok(Sent::UNKNOWN)
+            }
         };
-        catch_unwind(AssertUnwindSafe(play)).unwrap_or_else(|panic| Err(Fails::Results(words(&*panic))))?;
+        let sent = catch_unwind(AssertUnwindSafe(play))
+            .unwrap_or_else(|panic| Err(Fails::Results(words(&*panic))))?;
+        self.sent.add(sent);
         if let Some(record) = record {
             self.judge_and_remove(&record).map_err(Fails::Results)?;
         }
@@ -243,9 +262,9 @@ impl<'a> Table<'a> {
     fn judge(&mut self, captured: &Path) -> Result<(), String> {
         let verdict = Verdict::of(&self.place.network, captured);
         let sound = match self.group.setting.iwarp {
-            None => verdict.sound(),
+            None => verdict.sound().and_then(|()| self.sent.fits(&verdict.conduct)),
             // Where nobody listens, nothing is said.
-            Some(_) if self.group.setting.ends_badly && verdict.is_silent() => Ok(()),
+            Some(_) if self.group.setting.ends_badly && verdict.is_silent() => verdict.conduct.sound(),
             Some(Iwarp { crc, .. }) => verdict.sound_iwarp(crc, self.group.setting.fault == Fault::None),
         };
         sound.map_err(|fault| format!("the capture {} is not sound: {fault}", captured.display()))?;
@@ -258,6 +277,7 @@ impl<'a> Table<'a> {
     #[track_caller]
     fn judge_and_remove(&mut self, captured: &Path) -> Result<(), String> {
         self.judge(captured)?;
+        self.sent = Sent::default();
         let _ = std::fs::remove_file(captured);
         Ok(())
     }

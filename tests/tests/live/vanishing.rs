@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rdmalab_tests::{Guest, Job, Network, Output, Place, Process};
+use rdmalab_tests::{Capture, Conduct, Guest, Job, Network, Output, Place, Process};
 
 const LIMIT: Duration = Duration::from_secs(60);
 /// Where the other end of verbs conversations listens, one port for each.
@@ -101,6 +101,8 @@ struct Scene {
     listeners: Vec<Job>,
     /// Whether the guest can still be told to end them.
     has_guest: bool,
+    /// What passes the guest's TAP.
+    capture: Capture,
     began: Instant,
 }
 
@@ -110,6 +112,7 @@ impl Scene {
     fn open(place: &Place, listeners: u16) -> Self {
         let Place { network, guest, .. } = place;
         network.add_tap(TAP);
+        let capture = network.capture(guest.tap(), "vanishing");
         guest.put("verbs_peer.py", include_str!("../../peers/verbs_peer.py"));
         let listen = |port| format!("/usr/bin/python3 /mnt/verbs_peer.py --limit 10 --listen {port}");
         let listeners: Vec<Job> =
@@ -127,7 +130,7 @@ impl Scene {
             guest.wait_for_listener(port, LIMIT);
         }
         let (network, has_guest, began) = (network.clone(), true, Instant::now());
-        Self { network, serve, stays, listeners, has_guest, began }
+        Self { network, serve, stays, listeners, has_guest, capture, began }
     }
 
     /// A client in the guest at work with `serve`.
@@ -169,7 +172,7 @@ impl Scene {
         last_row(&self.serve.output_so_far(), peer)
     }
 
-    /// Who stayed saw nothing of all this, and neither did `serve`.
+    /// Who stayed saw nothing of all this, and neither did `serve`; and whatever was sent to who had gone was right.
     #[track_caller]
     fn close(mut self) {
         self.stays.signal("INT");
@@ -185,6 +188,9 @@ impl Scene {
                 let _ = listener.stop();
             }
         }
+        let conduct = Conduct::of(&self.capture.finish());
+        conduct.sound().unwrap_or_else(|fault| panic!("{fault}"));
+        assert!(conduct.report.totals.roce > 1000, "{}", conduct.report.totals.roce);
         println!("it took {:.1} s", self.began.elapsed().as_secs_f64());
         // It may have gone already.
         let _ = self.network.start("ip", "ip", &["link", "del", TAP]).end_within(LIMIT);

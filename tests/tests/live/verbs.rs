@@ -97,6 +97,8 @@ pub fn flush_is_unheard(place: &mut Place) {
     // Sent once, and once more.
     assert_eq!((wrong, flushes.lines().count()), (2, 2), "{flushes}");
     assert_eq!(verdict.ours.icrc_right + 2, verdict.ours.roce, "{verdict:?}");
+    let faults = &verdict.conduct.faults;
+    assert!(faults.len() == 2 && faults.iter().all(|fault| fault.contains("icrc")), "{faults:?}");
     content(&place.guest, peer, 2);
 }
 

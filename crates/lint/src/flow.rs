@@ -9,6 +9,7 @@
 //! * what the responder said last.
 
 pub(crate) mod effect;
+pub(crate) mod entry;
 pub(crate) mod gaps;
 pub(crate) mod heard;
 pub(crate) mod mtu;

@@ -7,6 +7,7 @@
 //! them those that were silent the longest are forgotten, and [`Streams::forgotten`] says how many.
 
 mod assembly;
+mod early;
 mod search;
 mod talk;
 mod unit;
@@ -21,7 +22,8 @@ use crate::record::Record;
 use assembly::{Assembly, Piece};
 use talk::{Agreed, Talk};
 
-pub use assembly::{Left, MOST_HELD};
+pub use assembly::Left;
+pub use early::MOST_HELD;
 pub use talk::MOST_SEARCHED;
 pub use unit::{Fpdu, IwarpUnit, StartUp};
 

@@ -5,7 +5,7 @@ use rdmalab_wire::opcode::PayloadRule;
 use rdmalab_wire::{Fault, Layer};
 
 use crate::finding::Findings;
-use crate::flow::window::Entry;
+use crate::flow::entry::Entry;
 use crate::flow::{Flow, Out};
 use crate::packet::Seen;
 use crate::rules::RuleId;

@@ -6,7 +6,7 @@
 use rdmalab_wire::Psn;
 use rdmalab_wire::opcode::Position;
 
-use crate::flow::window::Entry;
+use crate::flow::entry::Entry;
 use crate::flow::{Flow, Message, Out};
 use crate::observer::Operation;
 use crate::packet::OperationKind;

@@ -6,8 +6,8 @@ mod returns;
 pub(crate) use detour::Detour;
 pub(super) use returns::NOTICED;
 
+use crate::flow::entry::Entry;
 use crate::flow::heard::{AT_ONCE, same_packet};
-use crate::flow::window::Entry;
 use crate::flow::{Flow, Out};
 use crate::observer::{Cause, Role};
 use crate::packet::{OperationKind, Seen};

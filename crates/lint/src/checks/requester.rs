@@ -3,9 +3,9 @@
 
 use rdmalab_wire::{Msn, Psn};
 
+use crate::flow::entry::Entry;
 use crate::flow::gaps::Missing;
 use crate::flow::mtu::packets;
-use crate::flow::window::Entry;
 use crate::flow::{Agreed, Flow, Out, Requests};
 use crate::observer::Role;
 use crate::packet::{OperationKind, Seen};

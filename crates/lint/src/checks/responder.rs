@@ -4,7 +4,7 @@
 use rdmalab_wire::{Aeth, NakCode, Syndrome};
 
 use super::progress::Beyond;
-use crate::flow::window::Entry;
+use crate::flow::entry::Entry;
 use crate::flow::{Flow, Out, Told};
 use crate::packet::Seen;
 use crate::reason::Reason;

@@ -4,7 +4,7 @@ use rdmalab_wire::{Aeth, Psn, Syndrome};
 
 use super::missing::FEW_LOST;
 use super::progress::Beyond;
-use crate::flow::window::Entry;
+use crate::flow::entry::Entry;
 use crate::flow::{Flow, Out};
 use crate::packet::{OperationKind, Seen};
 use crate::reason::Reason;

@@ -1,18 +1,10 @@
 //! One direction of a TCP connection, put in order: every byte once, and told where bytes are missing.
 //!
-//! Segments may come late, twice, overlapping, or cut by the capture. What comes early is held, up to
-//! [`MOST_HELD`] bytes; when more would have to be, or when the other side has acknowledged what is not in the capture, the
-//! bytes in front are given up. The bytes that came first count where two segments differ.
+//! Segments may come late, twice, overlapping, or cut by the capture. What comes early is held; when more would have to be than
+//! may ([`MOST_HELD`](super::early::MOST_HELD)), or when the other side has acknowledged what is not in the capture, the bytes in
+//! front are given up. The bytes that came first count where two segments differ.
 
-use std::collections::BTreeMap;
-
-/// How many bytes of one direction are held while bytes in front of them are missing.
-pub const MOST_HELD: usize = 1 << 20;
-/// How many segments are: each costs more than its bytes.
-const MOST_SEGMENTS: usize = 4096;
-/// What a segment that is held costs beside its bytes, which may be none at all: its place in the map, and
-/// what an allocation costs.
-const SEGMENT_COST: usize = 128;
+use super::early::Early;
 
 /// What comes next in a stream, and the sequence number behind it.
 pub(super) enum Piece<'p> {
@@ -33,8 +25,7 @@ pub(super) struct Assembly {
     acknowledged: u64,
     /// Where the stream ends, from its FIN.
     end: Option<u64>,
-    held: BTreeMap<u64, Held>,
-    held_bytes: usize,
+    early: Early,
 }
 
 /// What the end of a capture leaves of streams.
@@ -53,27 +44,20 @@ impl Left {
     }
 }
 
-#[derive(Debug)]
-struct Held {
-    bytes: Vec<u8>,
-    /// Bytes behind these that the capture cut off.
-    cut: u64,
-}
-
 impl Assembly {
     /// A direction whose next byte has this sequence number.
     pub(super) fn new(next_sequence: u32) -> Assembly {
-        Assembly { next: 0, next_sequence, acknowledged: 0, end: None, held: BTreeMap::new(), held_bytes: 0 }
+        Assembly { next: 0, next_sequence, acknowledged: 0, end: None, early: Early::default() }
     }
 
     /// Nothing has been taken yet.
     pub(super) fn is_fresh(&self) -> bool {
-        self.next == 0 && self.held.is_empty()
+        self.next == 0 && self.early.is_empty()
     }
 
     /// Bytes of memory for what is held.
     pub(super) fn memory(&self) -> usize {
-        self.held_bytes + self.held.len() * SEGMENT_COST
+        self.early.memory()
     }
 
     /// The other side has all bytes before this sequence number.
@@ -91,11 +75,11 @@ impl Assembly {
     /// Bytes that the capture ends without.
     pub(super) fn left(&self) -> Left {
         let (mut left, mut next) = (Left::default(), self.next);
-        for (place, held) in &self.held {
+        for (place, segment) in self.early.segments() {
             left.missing += place.saturating_sub(next);
-            let end = place.saturating_add(held.bytes.len() as u64);
-            left.waiting += end.saturating_sub(next.max(*place));
-            let behind_cut = end.saturating_add(held.cut);
+            let end = place.saturating_add(segment.bytes.len() as u64);
+            left.waiting += end.saturating_sub(next.max(place));
+            let behind_cut = end.saturating_add(segment.cut);
             left.missing += behind_cut.saturating_sub(next.max(end));
             next = next.max(behind_cut);
         }
@@ -119,8 +103,8 @@ impl Assembly {
             if missing == 0 {
                 return;
             }
-            let held = self.held.first_key_value().map(|(place, _)| place.saturating_sub(self.next));
-            self.pass(&[], held.map_or(missing, |held| held.min(missing)), each);
+            let early = self.early.first().map(|place| place.saturating_sub(self.next));
+            self.pass(&[], early.map_or(missing, |early| early.min(missing)), each);
             self.release(each);
         }
     }
@@ -156,12 +140,12 @@ impl Assembly {
         if place == self.next {
             self.pass(bytes, cut, each);
         } else {
-            self.hold(place, bytes, cut);
+            self.early.hold(place, bytes, cut);
         }
         self.release(each);
         let mut gave_up = false;
-        while let Some((&first, _)) = self.held.first_key_value() {
-            let too_many = self.held_bytes > MOST_HELD || self.held.len() > MOST_SEGMENTS;
+        while let Some(first) = self.early.first() {
+            let too_many = self.early.is_too_much();
             if !too_many && self.acknowledged <= self.next {
                 break;
             }
@@ -176,15 +160,6 @@ impl Assembly {
     fn place(&self, sequence: u32) -> Option<u64> {
         let ahead = sequence.wrapping_sub(self.next_sequence);
         (ahead < 1 << 31).then(|| self.next.saturating_add(ahead.into()))
-    }
-
-    fn hold(&mut self, place: u64, bytes: &[u8], cut: u64) {
-        let known = self.held.get(&place);
-        if known.is_none_or(|known| known.bytes.len() < bytes.len()) {
-            self.held_bytes += bytes.len();
-            let old = self.held.insert(place, Held { bytes: bytes.to_vec(), cut });
-            self.held_bytes -= old.map_or(0, |old| old.bytes.len());
-        }
     }
 
     fn pass(&mut self, bytes: &[u8], gap: u64, each: &mut dyn FnMut(Piece<'_>)) {
@@ -203,15 +178,10 @@ impl Assembly {
 
     /// Passes on what is held and no longer early.
     fn release(&mut self, each: &mut dyn FnMut(Piece<'_>)) {
-        while let Some(entry) = self.held.first_entry() {
-            if *entry.key() > self.next {
-                return;
-            }
-            let (place, held) = entry.remove_entry();
-            self.held_bytes -= held.bytes.len();
+        while let Some((place, segment)) = self.early.take_before(self.next) {
             let old = self.next - place;
-            let new = usize::try_from(old).ok().and_then(|old| held.bytes.get(old..)).unwrap_or_default();
-            let end = (held.bytes.len() as u64).saturating_add(held.cut);
+            let new = usize::try_from(old).ok().and_then(|old| segment.bytes.get(old..)).unwrap_or_default();
+            let end = (segment.bytes.len() as u64).saturating_add(segment.cut);
             let missing = end.saturating_sub(old).saturating_sub(new.len() as u64);
             self.pass(new, missing, each);
         }
@@ -220,6 +190,7 @@ impl Assembly {
 
 #[cfg(test)]
 mod tests {
+    use super::super::early::{MOST_HELD, MOST_SEGMENTS, SEGMENT_COST};
     use super::*;
 
     /// What comes of segments, each with its sequence number; gaps as question marks.
@@ -291,7 +262,7 @@ mod tests {
                 gaps += usize::from(matches!(piece, Piece::Gap(..)));
             });
             gave_up += usize::from(given);
-            assert!(assembly.held_bytes <= MOST_HELD);
+            assert!(assembly.memory() <= MOST_HELD + 200 * SEGMENT_COST);
         }
         assert!(gave_up > 150 && gaps >= gave_up, "{gave_up} {gaps}");
         // Segments of one byte are counted as well, and those of which the capture has none.
@@ -299,8 +270,7 @@ mod tests {
         for index in 1..100_000_u32 {
             let bytes: &[u8] = if index % 2 == 0 { b"x" } else { b"" };
             assembly.take(index * 2, bytes, 1, &mut |_| ());
-            assert!(assembly.held.len() <= MOST_SEGMENTS + 1);
-            assert!(assembly.memory() >= assembly.held.len() * SEGMENT_COST);
+            assert!(assembly.memory() <= (MOST_SEGMENTS + 1) * (SEGMENT_COST + 1));
         }
         assert!(assembly.memory() >= MOST_SEGMENTS * SEGMENT_COST);
     }

@@ -2,7 +2,7 @@
 
 use rdmalab_wire::{Psn, rnr_timer_nanoseconds};
 
-use crate::flow::window::Entry;
+use crate::flow::entry::Entry;
 use crate::flow::{Flow, Out, Told};
 use crate::observer::Cause;
 use crate::packet::Seen;

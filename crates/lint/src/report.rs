@@ -1,5 +1,6 @@
 //! What a capture came to: a row for each flow, findings, and what was not judged.
 
+mod absent;
 mod json;
 mod operations;
 mod stream;

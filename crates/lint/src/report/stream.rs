@@ -157,11 +157,12 @@ impl fmt::Display for StreamReport {
                 write!(f, "\n  sent again   {count:>8}  segments, cause {cause}")?;
             }
         }
+        let [lost_ahead, missing] = stats.absent();
         let counts = [
-            (stats.lost_ahead, "segments lost in front of the place of capture"),
+            lost_ahead,
             (stats.late, "segments behind later ones"),
             (stats.duplicates, "segments in the capture twice"),
-            (stats.missing_bytes, "bytes of the stream that the capture does not have"),
+            missing,
             (stats.unread_bytes, "bytes of the stream that are no whole FPDU"),
             (stats.terminates, "Terminate messages"),
             (stats.conversations, "earlier connections between these ports"),

@@ -159,6 +159,7 @@ impl fmt::Display for FlowReport {
             }
         }
         let timeouts = count(&stats.returns, Cause::Timeout);
+        let [lost_ahead, missing, uncaptured] = stats.absent();
         let counts = [
             (
                 timeouts.saturating_sub(stats.timeouts_answered),
@@ -170,9 +171,9 @@ impl fmt::Display for FlowReport {
             (stats.rnr_naks, "RNR NAKs"),
             (stats.error_naks, "NAKs that end the connection"),
             (stats.lost_behind, "requests lost or late behind the place of capture"),
-            (stats.lost_ahead, "PSNs of requests lost in front of the place of capture"),
-            (stats.responses_missing, "answers lost in front of the place of capture"),
-            (stats.responses_uncaptured, "answers that only the capture lacks"),
+            lost_ahead,
+            missing,
+            uncaptured,
             (stats.duplicates, "requests in the capture twice"),
             (stats.duplicate_responses, "answers in the capture twice"),
             (stats.late, "requests behind later ones"),

@@ -39,8 +39,8 @@ class Capture {
     this.#ends();
     this.#sequences();
     this.#findings();
-    this.#connections();
-    this.#pieces();
+    this.connections = new Connections(this.about);
+    this.frames = new Frames(this.about.pieces, this.captured);
   }
 
   #times() {
@@ -121,12 +121,6 @@ class Capture {
     });
   }
 
-  #pieces() {
-    this.pieceStart = [0];
-    for (const frames of this.about.pieces) this.pieceStart.push(this.pieceStart.at(-1) + frames);
-    this.pieces = new Map();
-  }
-
   /** The place of the first number of a sorted list that is not less. */
   static search(list, value, length = list.length) {
     let low = 0;
@@ -140,23 +134,8 @@ class Capture {
   }
 
   /** The bytes of a packet; waits for the part of the page that has them. */
-  async bytes(i) {
-    let piece = Capture.search(this.pieceStart, i + 1) - 1;
-    if (!this.pieces.has(piece)) {
-      if (this.pieces.size >= 8) this.pieces.delete(this.pieces.keys().next().value);
-      this.pieces.set(piece, this.#piece(piece));
-    }
-    const bytes = await this.pieces.get(piece);
-    let at = 0;
-    for (let j = this.pieceStart[piece]; j < i; j++) at += this.captured[j];
-    return bytes.subarray(at, at + this.captured[i]);
-  }
-
-  async #piece(piece) {
-    if (document.readyState === "loading" && !document.getElementById(`frames-${piece + 1}`)) {
-      await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve, { once: true }));
-    }
-    return unpackedElement(`frames-${piece}`);
+  bytes(i) {
+    return this.frames.bytes(i);
   }
 
   hasTime(i) {
@@ -195,26 +174,7 @@ class Capture {
 
   /** What a packet is, short. */
   label(i) {
-    let what = this.what(i).trimStart();
-    const comment = what.indexOf(" # ");
-    if (comment >= 0) what = what.slice(0, comment);
-    const units = what.indexOf(" | ");
-    if (units >= 0) return what.slice(units + 3).replaceAll(" crc ok", "").replaceAll(" crc absent", "").replaceAll("RDMAP ", "");
-    // Tags stand in front of the carrier, which all packets have; here behind what the packet is.
-    const [, tags, rest] = /^((?:vlan=\S+ |dscp=\S+ |ecn=\S+ )*)RoCE (.*)$/.exec(what) ?? [null, "", what];
-    what = tags === "" ? rest : `${rest} ${tags.trimEnd()}`;
-    what = what.replace(" icrc ok", "").replace(" vcrc absent", "");
-    const [before, behind] = what.split(/ qp=0x[^ ]*/, 2);
-    // Of a management datagram only what it says.
-    if (behind?.startsWith(" CM ")) return behind.slice(1);
-    const label = before + (behind ?? "");
-    // Of a NAK first what it refuses.
-    const [name, ...words] = label.split(" ");
-    const at = name === "ACKNOWLEDGE" ? words.findIndex((word) => /^(nak|rnr)=/.test(word)) : -1;
-    if (at < 0) return label;
-    const [refusal] = words.splice(at, 1);
-    const first = refusal.startsWith("nak=") ? `NAK ${refusal.slice(4)}` : `RNR_NAK ${refusal}`;
-    return [first, ...words].join(" ");
+    return labelOf(this.what(i));
   }
 
   isAgain(i) {
@@ -277,37 +237,14 @@ class Capture {
     return this.band[i] > 0 && this.band_ending[this.band[i] - 1] === ENDING.NEVER;
   }
 
+  /** Whether a packet goes to a queue pair, or comes from it as far as its flow tells. */
+  isOfQueuePair(i, pair) {
+    if (this.queue_pair[i] === pair + 1) return true;
+    const flow = this.flow[i] === 0 ? null : this.about.flows[this.flow[i] - 1];
+    return flow !== null && !flow.tcp && (flow.from === pair || flow.to === pair);
+  }
+
   connection(i) {
     return this.flow[i] === 0 ? -1 : this.about.flows[this.flow[i] - 1].connection;
-  }
-
-  /** The flows of each connection, by the place of its first. */
-  #connections() {
-    this.flowsOf = new Map();
-    for (const flow of this.about.flows) {
-      const flows = this.flowsOf.get(flow.connection);
-      if (flows) flows.push(flow);
-      else this.flowsOf.set(flow.connection, [flow]);
-    }
-    for (const flows of this.flowsOf.values()) flows.sort((a, b) => (a.number ?? Infinity) - (b.number ?? Infinity));
-  }
-
-  /** A connection with the numbers that its flows have in `rdmalab lint`; none of TCP without iWARP. */
-  connectionName(number) {
-    const numbers = this.flowsOf.get(number).filter((flow) => flow.number !== null).map((flow) => flow.number);
-    return numbers.length === 0 ? this.#ends_text(number) : `${numbers.join(", ")}: ${this.#ends_text(number)}`;
-  }
-
-  #ends_text(number) {
-    const flow = this.about.flows[number];
-    const peer = this.flowsOf.get(number).find((other) => other !== flow);
-    const name = (address) => this.about.addresses[address];
-    const [a, b] = flow.ends;
-    if (flow.tcp) return `TCP ${name(a)}:${flow.from} \u21c4 ${name(b)}:${flow.to}`;
-    const pair = (value) => (value === null || value === undefined ? "?" : `0x${value.toString(16)}`);
-    const transport = flow.transport ?? "";
-    if (!peer && flow.from !== null) return `${transport} ${name(a)} qp ${pair(flow.from)} \u2192 ${name(b)} qp ${pair(flow.to)}`.trim();
-    if (!peer) return `${transport} ${name(a)} \u2192 ${name(b)} qp ${pair(flow.to)}`.trim();
-    return `${transport} ${name(a)} qp ${pair(peer.to)} \u21c4 ${name(b)} qp ${pair(flow.to)}`.trim();
   }
 }

@@ -44,8 +44,8 @@ class Choice extends EventTarget {
       tests.push((i) => capture.connection(i) === connection);
     }
     if (filters.pair !== "") {
-      const pair = Number(filters.pair) + 1;
-      tests.push((i) => capture.queue_pair[i] === pair);
+      const pair = Number(filters.pair);
+      tests.push((i) => capture.isOfQueuePair(i, pair));
     }
     if (filters.operation !== "") tests.push(this.#operation(filters.operation));
     if (filters.finding !== "") tests.push(this.#finding(filters.finding));

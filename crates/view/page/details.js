@@ -66,7 +66,13 @@ class Details {
       ["open", "of operations that never completed", count((i) => capture.isOfNeverCompleted(i))],
       ["found", "with findings", count((i) => capture.findingsAt.has(i))],
     ].filter(([, , number]) => number > 0);
-    const table = (list) => make("table", { class: "fields" }, make("tbody", {}, ...list));
+    // Of these there is no packet to be shown: only the rows of their flows tell more.
+    const { absent } = capture.about;
+    const openFlows = () => document.getElementById("tab-flows").click();
+    const row = (onclick, words, number) => make("tr", {},
+      make("td", { class: "field-name" }, make("button", { class: "link", type: "button", onclick }, words)),
+      make("td", { class: "value" }, number.toLocaleString("en")));
+    const table = (list) => make("table", { class: "fields counts" }, make("tbody", {}, ...list));
     return make("div", {},
       make("h2", {}, "Packets"),
       make("p", { class: "nothing" }, "Click a packet to see its bytes and fields, or move with the arrow keys."),
@@ -75,9 +81,9 @@ class Details {
       make("h3", {}, "What went wrong"),
       troubles.length === 0
         ? make("p", { class: "nothing" }, "Nothing lost, sent again, refused or broken.")
-        : table(troubles.map(([name, words, number]) => make("tr", {},
-            make("td", { class: "field-name" }, make("button", { class: "link", type: "button", onclick: () => setFilter("only", name) }, words)),
-            make("td", { class: "value" }, number.toLocaleString("en"))))),
+        : table(troubles.map(([name, words, number]) => row(() => setFilter("only", name), words, number))),
+      absent.length === 0 ? null : make("h3", {}, "What the capture does not have"),
+      absent.length === 0 ? null : table(absent.map(([words, number]) => row(openFlows, words, number))),
     );
   }
 

@@ -52,6 +52,8 @@ class Ladder {
     this.canvas.height = Math.round(box.height * ratio);
     this.ratio = ratio;
     this.columns.layOut();
+    // Rows that were small so that many of them fit are not when there are few.
+    this.scale.zoom(1, this.view);
     this.#spread();
     // At once: a canvas that has been given a size is black until something is drawn.
     this.#paint();

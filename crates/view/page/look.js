@@ -51,10 +51,10 @@ function operationColour(kind) {
   return kind < 2 ? colours.request : colours.read;
 }
 
-/** How a packet's arrow is drawn. */
+/** How a packet's arrow is drawn; its line begins so far from the end that it comes from. */
 function arrowOf(capture, i) {
   const kind = capture.kind[i];
-  const arrow = { colour: kindColour(kind), width: 1.6, dash: [], isDouble: false, isLost: capture.isLost(i), sign: "" };
+  const arrow = { colour: kindColour(kind), width: 1.6, dash: [], isDouble: false, isLost: capture.isLost(i), sign: "", begin: 0 };
   if (kind === KIND.ACK || kind === KIND.SEGMENT || kind === KIND.OTHER) arrow.width = 1.1;
   if (kind === KIND.NAK || kind === KIND.TERMINATE) Object.assign(arrow, { width: 2.6, dash: [9, 4], sign: "\u2716" });
   if (kind === KIND.RNR) Object.assign(arrow, { width: 2.6, dash: [2, 4], sign: "\u25f7" });
@@ -79,7 +79,7 @@ function drawArrow(context, arrow, x, y, toX, toY, ground = colours.paper) {
     context.lineWidth = width;
     context.setLineDash(dash);
     context.beginPath();
-    context.moveTo(x, y);
+    context.moveTo(x + Math.sign(toX - x) * arrow.begin, y);
     context.lineTo(endX, endY);
     context.stroke();
   };

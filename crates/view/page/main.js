@@ -52,7 +52,7 @@ async function begin() {
 
   // Filters.
   const connections = connectionsOf(capture);
-  fill(byId("filter-flow"), [["", "all"], ...connections.map(({ number }) => [String(number), capture.connectionName(number)])]);
+  fill(byId("filter-flow"), [["", "all"], ...connections.map(({ number }) => [String(number), capture.connections.name(number)])]);
   const pairs = [...new Set(capture.queue_pair)].filter((pair) => pair > 0).sort((a, b) => a - b);
   fill(byId("filter-pair"), [["", "all"], ...pairs.map((pair) => [String(pair - 1), `0x${(pair - 1).toString(16)}`])]);
   const kinds = [...new Set(capture.band_kind)].sort((a, b) => a - b);

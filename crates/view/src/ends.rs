@@ -2,6 +2,7 @@
 //! else tells them apart.
 
 mod groups;
+mod name;
 mod one_address;
 
 use std::collections::{BTreeMap, HashMap, HashSet};

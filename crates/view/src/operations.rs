@@ -35,10 +35,20 @@ pub(crate) struct Band {
     pub beside: u8,
 }
 
+/// What RoCE tells of an operation besides, and iWARP does not: its first and last PSN, and how many packets of it were sent again.
+type Numbered = ((u32, u32), u64);
+
 impl Band {
-    /// One without PSNs and repetitions, which has no place beside others yet.
-    fn new(flow: u32, kind: OperationKind, bytes: u64, packets: (u32, u32), ending: Ending) -> Band {
-        Band { flow, kind, bytes, psns: None, packets, repeated: 0, ending, beside: 0 }
+    /// One that has no place beside others yet.
+    fn new(
+        flow: u32,
+        (kind, bytes): (OperationKind, u64),
+        packets: (u32, u32),
+        ending: Ending,
+        numbered: Option<Numbered>,
+    ) -> Band {
+        let (psns, repeated) = numbered.unzip();
+        Band { flow, kind, bytes, psns, packets, repeated: repeated.unwrap_or(0), ending, beside: 0 }
     }
 
     /// What it is.

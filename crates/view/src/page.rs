@@ -16,9 +16,12 @@ use crate::model::Capture;
 /// The page's parts, in the order in which they stand in it.
 const STYLE: &str = include_str!("../page/style.css");
 const BODY: &str = include_str!("../page/body.html");
-const SCRIPTS: [&str; 21] = [
+const SCRIPTS: [&str; 24] = [
     include_str!("../page/bytes.js"),
     include_str!("../page/capture.js"),
+    include_str!("../page/capture/frames.js"),
+    include_str!("../page/capture/labels.js"),
+    include_str!("../page/capture/connections.js"),
     include_str!("../page/fields.js"),
     include_str!("../page/choice.js"),
     include_str!("../page/look.js"),
@@ -91,6 +94,7 @@ impl Capture {
             "packets": self.packets.len(),
             "passed_over": self.passed_over,
             "bytes": self.frames.bytes,
+            "absent": self.report.absent(),
             "first_time": self.first_time.map(|time| time.to_string()),
             "addresses": self.ends.addresses.all,
             "places": self.places,

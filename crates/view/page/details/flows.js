@@ -9,9 +9,9 @@ function showFlows(capture) {
   if (connections.length === 0) panel.append(make("p", { class: "nothing" }, "No packet belongs to a flow."));
   const add = (from) => {
     for (const { number, packets } of connections.slice(from, from + 100)) {
-      const reports = capture.flowsOf.get(number).filter((flow) => flow.report !== null).map((flow) => flow.report);
+      const reports = capture.connections.flows.get(number).filter((flow) => flow.report !== null).map((flow) => flow.report);
       panel.append(make("div", { class: "flow" },
-        make("h2", {}, capture.connectionName(number)),
+        make("h2", {}, capture.connections.name(number)),
         ...reports.map(reportOf),
         make("p", {}, `${counted(packets, "packet")}. `, make("button", { class: "link", type: "button", onclick: () => setFilter("flow", String(number)) }, "Show only these."))));
     }

@@ -12,16 +12,16 @@ function showLegend() {
     return make("div", { class: "sample" }, canvas, make("span", {}, text));
   };
   const arrow = (properties, text) => sample((context) => {
-    const whole = { colour: colours.request, width: 1.6, dash: [], isDouble: false, isLost: false, sign: "", ...properties };
+    const whole = { colour: colours.request, width: 1.6, dash: [], isDouble: false, isLost: false, sign: "", begin: properties.sign ? SIGN / 2 : 0, ...properties };
     drawArrow(context, whole, 4, 10, 116, 14);
     if (whole.sign === "") return;
     context.fillStyle = colours.back;
-    context.fillRect(12, 2, 16, 20);
+    context.fillRect(6, 2, SIGN - 2, 20);
     context.fillStyle = whole.isDouble ? colours.again : whole.colour;
     context.font = `bold 13px ${colours.sans}`;
     context.textAlign = "center";
     context.textBaseline = "middle";
-    context.fillText(whole.sign, 20, 12);
+    context.fillText(whole.sign, 17, 12);
   }, text);
   const sign = (severity, text) => sample((context) => {
     context.fillStyle = severityColour(severity);

@@ -134,6 +134,11 @@ class Bands {
       context.fillStyle = colours.again;
       context.fillRect(x + width - (width > 4 ? 3 : 1.5), y + 3, width > 4 ? 2 : 1.5, length - 6);
     }
+    if (isChosen) {
+      context.strokeStyle = colours.ink;
+      context.lineWidth = 1;
+      context.strokeRect(Math.round(x) - 0.5, Math.round(y) - 0.5, Math.round(width) + 1, Math.round(length) + 1);
+    }
     return end;
   }
 }

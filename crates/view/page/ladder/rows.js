@@ -1,5 +1,8 @@
 // Rows: the arrow of each packet, what it is in words, and the sign of what was found about it.
 
+/** Room for a sign where an arrow begins. */
+const SIGN = 24;
+
 class Rows {
   constructor(ladder) {
     this.ladder = ladder;
@@ -38,6 +41,8 @@ class Rows {
       arrow.width = Math.max(Math.min(arrow.width, spacing * 0.6), 0.7);
       if (arrow.isDouble) Object.assign(arrow, { isDouble: spacing >= 6, width: 2, colour: arrow.isLost ? colours.bad : colours.again });
     }
+    // The sign stands there, and what the end's line has beside it would look like more of it.
+    if (hasText && arrow.sign !== "") arrow.begin = SIGN / 2;
     drawArrow(context, arrow, x, y - fall / 2, toX, y + fall / 2, this.ladder.ground(i));
     if (capture.findingsAt.has(i)) this.#sign(i, y, spacing);
     if (!scale.isTime && spacing >= 15 && row > 0) times.pause(row, y - spacing / 2);
@@ -76,7 +81,7 @@ class Rows {
     this.character ??= context.measureText("0".repeat(50)).width / 50;
     const words = capture.roleWords(i);
     const label = capture.label(i);
-    if (arrow.sign !== "") this.#arrowSign(i, arrow, toX > x ? x + 14 : x - 14, y);
+    if (arrow.sign !== "") this.#arrowSign(i, arrow, x, toX > x ? 1 : -1, y);
     const wanted = (label.length + (words === "" ? 0 : words.length + 3)) * this.character + 10;
     const space = this.#space(arrow, x, toX, wanted);
     let room = Math.floor((space.to - space.from - 10) / this.character);
@@ -101,7 +106,7 @@ class Rows {
   #space(arrow, x, toX, wanted) {
     const { columns, bands } = this.ladder;
     const length = Math.abs(toX - x);
-    const begin = arrow.sign === "" ? 12 : 24;
+    const begin = arrow.sign === "" ? 12 : SIGN;
     const end = arrow.isLost ? length * 0.62 - 10 : length - 18;
     const goesRight = toX > x;
     const within = { from: goesRight ? x + begin : x - end, to: goesRight ? x + end : x - begin, isAtEnd: !goesRight, isWithin: true };
@@ -123,15 +128,15 @@ class Rows {
     return fitting === "" || room - fitting.length - 3 < 14 ? "" : fitting;
   }
 
-  /** What happened to it, beside where it begins. */
-  #arrowSign(i, arrow, x, y) {
+  /** What happened to it, where it begins: nothing of the line stays beside the sign, which would look like more of it. */
+  #arrowSign(i, arrow, x, direction, y) {
     const { context, capture } = this.ladder;
     context.font = `bold 13px ${colours.sans}`;
     context.textAlign = "center";
     context.fillStyle = this.ladder.ground(i);
-    context.fillRect(x - 8, y - 8, 16, 16);
+    context.fillRect(x + direction, y - 8, direction * (SIGN - 1), 16);
     context.fillStyle = capture.isAgain(i) && !arrow.isLost ? colours.again : arrow.colour;
-    context.fillText(arrow.sign, x, y);
+    context.fillText(arrow.sign, x + direction * (SIGN / 2 + 1), y);
   }
 
   /** What it is, on a ground of its own. */

@@ -126,12 +126,9 @@ impl Open {
                 }
             }
         }
-        let (kind, bytes) = (operation.kind, operation.bytes);
-        bands.push(Band {
-            psns: Some((first, last)),
-            repeated: operation.repeated,
-            ..Band::new(flow, kind, bytes, (begun, completed), Ending::Complete)
-        });
+        let what = (operation.kind, operation.bytes);
+        let numbered = Some(((first, last), operation.repeated));
+        bands.push(Band::new(flow, what, (begun, completed), Ending::Complete, numbered));
     }
 }
 

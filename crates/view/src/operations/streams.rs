@@ -131,8 +131,8 @@ impl OpenStreams {
         } else {
             take(requests, begun..=completed);
         }
-        let (kind, bytes) = (operation.kind, operation.bytes);
-        bands.push(Band::new(flow, kind, bytes, (begun, completed), Ending::Complete));
+        let what = (operation.kind, operation.bytes);
+        bands.push(Band::new(flow, what, (begun, completed), Ending::Complete, None));
     }
 
     /// Makes bands of what is left; `tells` says of a flow that the capture has all of it and of its answers.
@@ -147,7 +147,7 @@ impl OpenStreams {
                         packet.band = packet.band.or(Some(number));
                     }
                 }
-                bands.push(Band::new(flow, begun.kind, begun.bytes, (*first, *last), ending));
+                bands.push(Band::new(flow, (begun.kind, begun.bytes), (*first, *last), ending, None));
             }
         }
     }

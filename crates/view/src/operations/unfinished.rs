@@ -128,11 +128,8 @@ impl Unfinished {
         let last_psn = (i64::from(self.first_psn) + self.span - 1).rem_euclid(PSNS.into()) as u32;
         let is_acknowledged = answered.is_some_and(|(psn, at)| at > first && distance(*psn, last_psn) >= 0);
         let ending = if tells && !is_acknowledged { Ending::Never } else { Ending::Unknown };
-        Some(Band {
-            psns: Some((self.first_psn, last_psn)),
-            repeated: self.repeated,
-            ..Band::new(flow, self.kind, self.bytes, (*first, *last), ending)
-        })
+        let numbered = Some(((self.first_psn, last_psn), self.repeated));
+        Some(Band::new(flow, (self.kind, self.bytes), (*first, *last), ending, numbered))
     }
 }
 

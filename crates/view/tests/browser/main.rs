@@ -7,7 +7,10 @@
 mod support;
 
 mod driver;
+mod filters;
 mod frames;
+mod looks;
+mod panels;
 
 use std::collections::{BTreeMap, BTreeSet};
 

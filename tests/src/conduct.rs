@@ -63,8 +63,20 @@ impl Conduct {
         Err(format!("rdmalab lint finds violations:\n{shown}\nand {more} more"))
     }
 
+    /// `Err` if it is not so that our ends sent so many request packets again, where they lost so many of all that they sent, in
+    /// front of the place of capture.
+    pub fn fits(&self, again: u64, lost: u64) -> Result<(), String> {
+        let found = self.sent_again_by_us();
+        if (again.saturating_sub(lost)..=again).contains(&found) {
+            return Ok(());
+        }
+        Err(format!(
+            "rdmalab lint counts {found} packets that we sent again; we sent {again} again, and lost {lost} of all on purpose"
+        ))
+    }
+
     /// How many request packets our ends sent again, as the capture has it.
-    pub fn sent_again_by_us(&self) -> u64 {
+    pub(crate) fn sent_again_by_us(&self) -> u64 {
         let ours = self.report.flows.iter().filter(|flow| match flow.source {
             Address::Ip(address) => !is_guest(address),
             _ => false,

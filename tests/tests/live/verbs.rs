@@ -127,6 +127,7 @@ fn converse(place: &mut Place, role: &str) {
         let capture = network.capture(guest.tap(), &format!("loss{loss}"));
         let also = (loss == 0).then_some(CLEAN);
         let atomic_writes = (loss == 0 || role == ACTIVE).then_some(ATOMIC_WRITES);
+        let (mut again, mut lost) = (0, 0);
         let all = CONVERSATIONS.into_iter().chain(atomic_writes).chain(also);
         for (number, operations) in all.enumerate() {
             held += 1;
@@ -136,6 +137,8 @@ fn converse(place: &mut Place, role: &str) {
             let line =
                 format!("--operations {operations} --mtu {mtu} --seed {number} --drop-rate {rate} {role}");
             let ours = hold(network, guest, &peer, &line);
+            again += ours.again().unwrap_or_else(|| panic!("it does not say what it sent again: {ours}"));
+            lost += ours.number_after("dropped by rule:").unwrap_or_default();
             if loss > 0 {
                 let dropped = guest.netem_dropped();
                 assert!(dropped > dropped_before, "the guest lost nothing: {line}");
@@ -144,7 +147,9 @@ fn converse(place: &mut Place, role: &str) {
                 assert!(dropped.is_some_and(|dropped| dropped > 0), "we lost nothing: {line}, {ours}");
             }
         }
-        Verdict::of(network, &capture.finish()).expect_sound();
+        let verdict = Verdict::of(network, &capture.finish());
+        verdict.expect_sound();
+        verdict.conduct.fits(again, lost).unwrap_or_else(|fault| panic!("{fault}"));
     }
     content(guest, peer, held);
 }

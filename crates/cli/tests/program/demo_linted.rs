@@ -34,3 +34,19 @@ fn why_a_requester_goes_back_is_derived_from_a_capture() {
     assert!(at_requester * 50 <= all / 2, "{at_requester} of {} are wrong", all / 2);
     assert!(on_the_link * 16 <= all / 2, "{on_the_link} of {} are wrong", all / 2);
 }
+
+/// REQ says which PSN was the first, so that its loss shows.
+#[test]
+fn a_first_request_that_was_lost_is_counted() {
+    let file = scratch("first-lost.pcapng");
+    let options = "-q --connect --operations send --size 100 --messages 10 --fate A3=lose --pcap-at B --pcap";
+    demo(&format!("{options} {}", text(&file))).exits(0);
+    let judged = rdmalab(&["lint", "--json", text(&file)]).exits(0);
+    let report: serde_json::Value = serde_json::from_str(&judged.out).unwrap();
+    let flow = &report["flows"][0];
+    for (what, count) in [("naks", 1), ("lost_ahead", 1), ("late", 0), ("duplicates", 0)] {
+        assert_eq!(flow[what], count, "{what}: {flow}");
+    }
+    assert_eq!(flow["returns"]["NAK"], 1, "{flow}");
+    assert_eq!(flow["operations"]["SEND"]["count"], 10, "{flow}");
+}

@@ -26,6 +26,8 @@ pub(crate) struct Recurrence {
     begin: Psn,
     /// How many messages the responder had counted, if it had answered at all.
     counted: Option<Msn>,
+    /// The messages that ended in front of what it had answered for then.
+    ends_walked: u64,
     /// All that the capture has of the conversation is repeated, and nothing was under way: whoever repeats it is in the very state of
     /// one who begins it.
     is_whole: bool,
@@ -76,6 +78,7 @@ impl Flow {
         requests.recurrence = Some(Box::new(Recurrence {
             begin: psn,
             counted,
+            ends_walked: requests.ends_walked,
             is_whole,
             waiting: Vec::new(),
             repeated: (cause, 0),
@@ -129,7 +132,7 @@ impl Flow {
             return false;
         }
         // What was not complete when it was counted may be now.
-        let open = requests.ends.saturating_sub(requests.ends_walked) + requests.missing + 1;
+        let open = requests.ends.saturating_sub(recurrence.ends_walked) + requests.missing + 1;
         let Some(counted) = recurrence.counted else {
             self.never_told();
             return false;

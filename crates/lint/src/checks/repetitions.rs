@@ -7,7 +7,7 @@ pub(crate) use detour::Detour;
 pub(super) use returns::NOTICED;
 
 use crate::flow::entry::Entry;
-use crate::flow::heard::{AT_ONCE, same_packet};
+use crate::flow::heard::{AT_ONCE, same_packet, was_sent_before};
 use crate::flow::{Flow, Out};
 use crate::observer::{Cause, Role};
 use crate::packet::{OperationKind, Seen};
@@ -69,15 +69,20 @@ impl Flow {
             let cause = self.cause(seen, known.as_ref());
             let Some(requests) = &mut self.requests else { return Role::Request };
             let is_plain = !matches!(cause, Cause::Nak | Cause::Rnr | Cause::ImpliedNak) && seen.has_time;
+            let is_refused =
+                cause == Cause::Rnr && self.answers.rnr.is_some_and(|rnr| !Flow::has_waited(&rnr, seen.time));
             // Too soon behind an RNR NAK: if it is not another packet, it came twice.
-            let is_hasty = cause == Cause::Rnr
-                && self.answers.rnr.is_some_and(|rnr| !Flow::has_waited(&rnr, seen.time))
+            let is_hasty = is_refused
                 && exact.is_some_and(|entry| !requests.identifications_vary || entry.ip_id == seen.ip_id);
             let is_at_once = last.is_some_and(|entry| between(&entry) < AT_ONCE);
             if is_at_once && (is_plain || is_hasty) && is_same.is_none() {
                 self.stats.duplicates += 1;
                 self.doubt(Reason::Duplicated);
                 return Role::Duplicate;
+            }
+            if is_refused && exact.is_some_and(|entry| was_sent_before(seen.ip_id, entry.ip_id)) {
+                // What was refused is a repetition of this one, which comes only now.
+                return self.came_late(psn, true);
             }
             let end = known.map_or(psn.next(), |entry| entry.end());
             let is_soon = |time: i64| seen.has_time && seen.time.saturating_sub(time) < SOON;
@@ -166,8 +171,9 @@ impl Flow {
             requests.missing = requests.missing.saturating_sub(1);
             requests.ends += u64::from(entry.ends_message());
         }
-        // One that is in front of all others belongs to what is no longer known.
-        if self.window.get(0).is_some_and(|first| first.psn.distance(entry.psn) < 0) {
+        // One that is complete and in front of all others belongs to what is no longer known.
+        let is_open = entry.psn.distance(requests.completed) >= 0;
+        if is_open || self.window.get(0).is_some_and(|first| first.psn.distance(entry.psn) < 0) {
             self.window.insert(entry);
         }
     }

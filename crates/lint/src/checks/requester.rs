@@ -58,7 +58,12 @@ impl Flow {
             self.new_request(seen, kind, distance, out);
             Role::Request
         } else {
-            self.old_request(seen, kind, out)
+            let begins_earlier = seen.is_reliable() && self.may_begin_earlier(psn);
+            let role = self.old_request(seen, kind, out);
+            if begins_earlier && role != Role::Late {
+                self.doubt(Reason::BegunBefore);
+            }
+            role
         };
         if let Some(requests) = &mut self.requests {
             requests.last_time = seen.time;
@@ -89,14 +94,29 @@ impl Flow {
             return;
         };
         match psn.distance(first) {
-            // Both sides begin to count with nothing.
-            0 => (self.answers.base, self.answers.base_fits) = (Some((Msn::new(0), 0)), true),
             // The first packets may have been lost in front.
-            1..=FIRST_LOST => self.doubt(Reason::BegunBefore),
+            0..=FIRST_LOST => {
+                self.requests = Some(Requests::begin(first, seen.ip_id));
+                // Both sides begin to count with nothing.
+                (self.answers.base, self.answers.base_fits) = (Some((Msn::new(0), 0)), true);
+            }
             _ => out.find(RuleId::CmPsn, &[seen.frame, agreed.frames[0], agreed.frames[1]], || {
                 format!("the first request has psn {psn}, agreed was {first}")
             }),
         }
+    }
+
+    /// The first packets that the capture has of the conversation may have come behind others, which were lost in front or are late: the
+    /// requester sends this PSN, or the responder asks for it. Nothing was answered yet.
+    pub(super) fn may_begin_earlier(&mut self, psn: Psn) -> bool {
+        let Some(requests) = &mut self.requests else { return false };
+        let is_near = (-FIRST_LOST..0).contains(&psn.distance(requests.first));
+        if !is_near || self.answers.high.is_some() {
+            return false;
+        }
+        requests.missing += u64::from(requests.first.distance(psn).unsigned_abs());
+        requests.begin_earlier(psn);
+        true
     }
 
     /// The last READ, of whose PSNs it is not known how many there are, takes none of this request's. It may take fewer than are in front

@@ -18,7 +18,11 @@ impl Flow {
             Some(atomic) => crc32fast::hash(&atomic.original.to_be_bytes()),
             None => crc32fast::hash(seen.payload),
         });
-        if self.said.takes_again(seen, sum, self.stats.all_repeated()) {
+        let entry = self.window.holding(seen.bth.psn).and_then(|index| self.window.get(index));
+        // Where the capture has requests twice, it has their answers twice.
+        let has_all_twice = self.stats.duplicates * 4 > self.stats.requests;
+        let asked = entry.filter(|_| !has_all_twice).map_or(1, |entry| entry.sends);
+        if self.said.takes_again(seen, sum, self.stats.all_repeated(), asked) {
             self.stats.duplicate_responses += 1;
             self.doubt(Reason::Duplicated);
             return;
@@ -41,8 +45,9 @@ impl Flow {
         if psn.distance(requests.first) < 0 {
             // To what was sent before the capture began, or comes late.
             self.doubt(Reason::BegunBefore);
-            self.ask_for_earlier(seen);
-            return;
+            if !self.asks_for_earlier(seen) {
+                return;
+            }
         }
         self.answers.last_time = seen.time;
         if let Some(requests) = &mut self.requests
@@ -60,13 +65,21 @@ impl Flow {
         }
     }
 
-    /// A NAK in front of all requests that the capture has: what it asks for may come.
-    fn ask_for_earlier(&mut self, seen: &Seen<'_>) {
+    /// A NAK in front of all requests that the capture has: what it asks for may come. Says whether it is the first that is known of the
+    /// conversation.
+    fn asks_for_earlier(&mut self, seen: &Seen<'_>) -> bool {
         let syndrome = seen.headers.aeth.map(|aeth| aeth.syndrome);
-        if syndrome == Some(Syndrome::Nak(NakCode::PsnSequenceError)) {
-            self.stats.naks += 1;
-            self.answers.nak = Some(self.told(seen, 0));
+        if syndrome != Some(Syndrome::Nak(NakCode::PsnSequenceError)) {
+            return false;
         }
+        if self.may_begin_earlier(seen.bth.psn) {
+            self.stats.lost_ahead += 1;
+            self.doubt(Reason::LostAhead);
+            return true;
+        }
+        self.stats.naks += 1;
+        self.answers.nak = Some(self.told(seen, 0));
+        false
     }
 
     fn after_error(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {

@@ -10,6 +10,8 @@ const IDENTIFIES: u16 = 64;
 const SOON: i64 = 500_000;
 /// What comes again within so many nanoseconds is seen twice: the shortest timeout in use is longer.
 pub(crate) const AT_ONCE: i64 = 60_000;
+/// Between the identifications of packets that may change places there are at most so many.
+const NEAR: u16 = 1024;
 /// Places for answers, and how many each takes.
 const PLACES: u32 = 128;
 const OF_EACH: usize = 2;
@@ -26,6 +28,12 @@ pub(crate) fn same_packet((before, now): (u16, u16), varies: bool, time: i64) ->
     }
 }
 
+/// Whether a packet with one IP identification was sent before one with another, as far as these tell.
+pub(crate) fn was_sent_before(one: u16, other: u16) -> bool {
+    // What begins a send whose pieces are numbered has none.
+    one > 0 && (1..=NEAR).contains(&other.wrapping_sub(one))
+}
+
 /// What an answer says, and how it came.
 #[derive(Clone, Copy, Debug)]
 struct Answer {
@@ -36,6 +44,8 @@ struct Answer {
     ip_id: u16,
     time: i64,
     repeated: u64,
+    /// How often the same has come by then, this one included.
+    came: u32,
 }
 
 impl Answer {
@@ -56,8 +66,9 @@ pub(crate) struct Heard {
 }
 
 impl Heard {
-    /// Takes an answer whose payload has this checksum, after so many requests sent again. Says whether it has been here.
-    pub fn takes_again(&mut self, seen: &Seen<'_>, sum: Option<u32>, repeated: u64) -> bool {
+    /// Takes an answer whose payload has this checksum, after so many requests sent again, and what it answers sent so often. Says whether
+    /// it has been here.
+    pub fn takes_again(&mut self, seen: &Seen<'_>, sum: Option<u32>, repeated: u64, asked: u32) -> bool {
         let is_first = self.places.is_empty();
         if is_first {
             self.places.resize(PLACES as usize, [None; OF_EACH]);
@@ -65,7 +76,7 @@ impl Heard {
         self.varies |= !is_first && seen.ip_id != self.last_ip_id;
         self.last_ip_id = seen.ip_id;
         let varies = self.varies;
-        let now = Answer {
+        let mut now = Answer {
             psn: seen.bth.psn,
             opcode: seen.row.opcode,
             syndrome_and_msn: seen
@@ -76,20 +87,23 @@ impl Heard {
             ip_id: seen.ip_id,
             time: seen.time,
             repeated,
+            came: 0,
         };
         let named = if now.ip_id >= IDENTIFIES { u32::from(now.ip_id) } else { 0 };
         let place = ((now.psn.value() + named) % PLACES) as usize;
         let Some(place) = self.places.get_mut(place) else { return false };
-        let is_it = |before: &Answer| {
+        let mut came = 0;
+        for before in place.iter_mut().flatten().filter(|before| before.says_what(&now)) {
             let between = if seen.has_time { now.time.saturating_sub(before.time) } else { i64::MAX };
-            before.says_what(&now)
-                && same_packet((before.ip_id, now.ip_id), varies, between)
-                    .unwrap_or(between <= SOON && before.repeated == repeated)
-        };
-        if let Some(before) = place.iter_mut().flatten().find(|before| is_it(before)) {
-            before.time = now.time;
-            return true;
+            // Where these do not tell: what was asked for again is answered again, the first answer being under way yet.
+            let may_be_it = between <= SOON && before.repeated == repeated && before.came >= asked;
+            if same_packet((before.ip_id, now.ip_id), varies, between).unwrap_or(may_be_it) {
+                before.time = now.time;
+                return true;
+            }
+            came = came.max(before.came);
         }
+        now.came = came.saturating_add(1);
         place.rotate_right(1);
         place[0] = Some(now);
         false

@@ -138,6 +138,14 @@ impl Requests {
         self.detour = None;
     }
 
+    /// It began with this PSN, and the capture lacks what is in front of what it has.
+    pub fn begin_earlier(&mut self, psn: Psn) {
+        (self.first, self.walked, self.completed) = (psn, psn, psn);
+        (self.presumed, self.counted) = (psn, psn);
+        (self.message, self.completing, self.before) = (None, None, None);
+        self.ends_walked = 0;
+    }
+
     /// `completed` was here, too.
     pub fn was_at(&mut self, psn: Psn) {
         if let Some((first, last)) = self.places.get_mut(self.place) {

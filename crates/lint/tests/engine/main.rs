@@ -185,3 +185,27 @@ fn a_lost_request_is_told_by_its_cause_and_its_place() {
         );
     }
 }
+
+/// Packets from UDP sockets and over IPv6 have no identification: what is answered again is told from what is in the capture twice.
+#[test]
+fn each_operation_counts_with_and_without_identifications() {
+    for profile in [Profile::RXE, Profile::SPEC] {
+        let setup = setup(Service::Rc, profile);
+        let packets = play(&setup, false, false, None).len() as u64;
+        for fate in [Fate::Drop, Fate::Held(3_000), Fate::Held(100_000_000)] {
+            for unlucky in 0..packets {
+                let all = play(&setup, false, false, Some((unlucky, fate)));
+                for (place, fault) in
+                    PLACES.into_iter().flat_map(|place| [(place, Fault::None), (place, Fault::Unnamed)])
+                {
+                    let report = lint(&capture(&all, place, fault)[..], &mut ()).unwrap();
+                    let what =
+                        format!("packet {unlucky} {fate:?}, captured {place:?} with {fault:?}, {setup:?}");
+                    assert!(report.is_clean(), "{what}:\n{report}");
+                    let done: u64 = report.flows.iter().map(|flow| flow.stats.operations.count()).sum();
+                    assert_eq!(done, 12, "{what}:\n{report}");
+                }
+            }
+        }
+    }
+}

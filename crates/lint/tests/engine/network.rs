@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rdmalab_craft::trace::LinkType;
 use rdmalab_craft::{Capture, Frame};
 use rdmalab_verbs::Operation;
-use rdmalab_wire::ImmDt;
+use rdmalab_wire::{ImmDt, icrc_ipv4};
 
 use crate::pair::peer::{Door, Peer, Setup};
 use crate::pair::{Fate, PATIENCE, Pair};
@@ -116,6 +116,22 @@ pub enum Fault {
     Missed(usize),
     /// It has this one and the next in each other's place.
     Swapped(usize),
+    /// None, but the packets have no IP identification, as those of UDP sockets.
+    Unnamed,
+}
+
+/// The packet without IP identification.
+fn unnamed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let end = bytes.len() - 4;
+    let (ip, ib) = bytes.split_at_mut(20);
+    ip[4..6].fill(0);
+    ip[10..12].fill(0);
+    let sum: u32 = ip.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    let sum = (sum & 0xffff) + (sum >> 16);
+    ip[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+    let icrc = icrc_ipv4(ip.as_array().unwrap(), ib.first_chunk().unwrap(), &ib[8..end - 20]);
+    bytes[end..].copy_from_slice(&icrc.to_le_bytes());
+    bytes
 }
 
 /// The capture of a place.
@@ -159,6 +175,7 @@ pub fn capture(all: &[Sent], place: Place, fault: Fault) -> Vec<u8> {
     let mut seen: Vec<(u64, Vec<u8>)> = seen.into_iter().map(|((time, _), bytes)| (time, bytes)).collect();
     match fault {
         Fault::None => {}
+        Fault::Unnamed => seen.iter_mut().for_each(|(_, bytes)| *bytes = unnamed(std::mem::take(bytes))),
         Fault::Missed(packet) => drop(seen.remove(packet)),
         Fault::Swapped(packet) => {
             let (first, second) = (seen[packet].0, seen[packet + 1].0);

@@ -60,6 +60,11 @@ impl Flow {
             return;
         };
         if psn == detour.point {
+            let rnr = self.answers.rnr.filter(|rnr| rnr.psn == psn && rnr.frame > detour.frame);
+            if detour.cause == Cause::Nak && rnr.is_some_and(|rnr| !Flow::has_waited(&rnr, out.now)) {
+                // It came late, behind the NAK that asked for it, and was refused. What heeds that NAK comes now.
+                self.no_detour(out);
+            }
             return;
         }
         if psn.distance(detour.before.cursor) >= 0 {

@@ -166,7 +166,7 @@ impl Flow {
             Cause::Unknown if peer.is_none() => self.reasons.add(Reason::AnswersUnknown),
             Cause::Unknown if may_lack => {}
             // In front of what the capture began with, where it has been is not known.
-            Cause::Unknown if psn.distance(requests.first) < 0 => self.reasons.add(Reason::BegunBefore),
+            Cause::Unknown if psn.distance(requests.first) <= 0 => self.reasons.add(Reason::BegunBefore),
             Cause::Unknown => requests.suspect = Some((psn, seen.frame)),
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! What a responder answers without data: acknowledgements and refusals. Called for the flow whose requests are answered.
 //! Responses with data are in `responses`, what all answers have in common in `progress`.
 
-use rdmalab_wire::{Aeth, NakCode, Syndrome};
+use rdmalab_wire::{Aeth, NakCode, Psn, Syndrome};
 
 use super::progress::Beyond;
 use crate::flow::entry::Entry;
@@ -173,10 +173,32 @@ impl Flow {
         }
         self.settle_restart(psn, out);
         self.answered_late(psn);
+        self.taken_though_refused(psn, seen, out);
         self.rise(psn, aeth.msn, seen, true, out);
         self.count(seen, aeth.msn, psn.next(), Beyond::Sent, out);
         self.complete(seen.frame, seen.time, out);
         self.imply(psn, seen);
+    }
+
+    /// All up to this PSN is answered for. What found no receive is not taken before it comes again.
+    pub(super) fn taken_though_refused(&mut self, psn: Psn, seen: &Seen<'_>, out: &mut Out<'_>) {
+        let Some(rnr) = self.answers.rnr.as_mut().filter(|rnr| !rnr.is_done && psn.distance(rnr.psn) >= 0)
+        else {
+            return;
+        };
+        rnr.is_done = true;
+        let (refused, sends, frame) = (rnr.psn, rnr.sends, rnr.frame);
+        let entry = self.window.holding(refused).and_then(|index| self.window.get(index));
+        // Where packets have changed places or came twice, the refusal may be of another time.
+        let is_unclear = self.reasons.has(Reason::Reordered) || self.reasons.has(Reason::Duplicated);
+        if entry.is_some_and(|entry| entry.sends == sends) && !is_unclear {
+            out.find(RuleId::AckUnseen, &[seen.frame, frame], || {
+                format!(
+                    "{} psn {psn} answers for psn {refused}, which found no receive and has not been sent again since",
+                    seen.row.name
+                )
+            });
+        }
     }
 
     /// A refusal of this PSN, which acknowledges all in front.

@@ -222,6 +222,7 @@ impl Flow {
         let psn = seen.bth.psn;
         self.settle_restart(psn, out);
         self.answered_late(psn);
+        self.taken_though_refused(psn, seen, out);
         if let Some(aeth) = aeth {
             let begin =
                 self.window.holding(psn).and_then(|index| self.window.get(index)).map(|entry| entry.psn);

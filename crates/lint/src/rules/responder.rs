@@ -19,8 +19,8 @@ AckUnseen "ack-unseen" Suspicious
     "both directions",
     "A request with this PSN never came by in the capture, and yet the responder acknowledges it. Either the capturing program lost \
      packets (look at its count of drops), or the responder acknowledges what it cannot have, and data are lost without anybody \
-     knowing. It is the same with a NAK for a gap behind which nothing came, and with an answer that begins in the middle of a READ \
-     though no request asks for the rest.";
+     knowing. It is the same with a NAK for a gap behind which nothing came, with an answer that begins in the middle of a READ \
+     though no request asks for the rest, and with what found no receive, and is acknowledged without having been sent again.";
 AckBack "ack-back" Violation
     "Acknowledgements never go back.",
     "InfiniBand: generation of acknowledgements, duplicate requests",

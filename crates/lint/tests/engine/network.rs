@@ -129,7 +129,7 @@ fn unnamed(mut bytes: Vec<u8>) -> Vec<u8> {
     let sum: u32 = ip.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
     let sum = (sum & 0xffff) + (sum >> 16);
     ip[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
-    let icrc = icrc_ipv4(ip.as_array().unwrap(), ib.first_chunk().unwrap(), &ib[8..end - 20]);
+    let icrc = icrc_ipv4(ip.first_chunk().unwrap(), ib.first_chunk().unwrap(), &ib[8..end - 20]);
     bytes[end..].copy_from_slice(&icrc.to_le_bytes());
     bytes
 }

@@ -7,6 +7,7 @@ mod frames;
 mod management;
 mod markers;
 mod pairs;
+mod refused;
 mod restarts;
 mod stream;
 mod stream_bounds;

@@ -13,6 +13,7 @@ pub(crate) mod entry;
 pub(crate) mod gaps;
 pub(crate) mod heard;
 pub(crate) mod mtu;
+pub(crate) mod numbering;
 pub(crate) mod replies;
 pub(crate) mod requests;
 pub(crate) mod timer;
@@ -30,6 +31,7 @@ use crate::rules::RuleId;
 use effect::Effect;
 use heard::Heard;
 use mtu::Sizes;
+use numbering::Numbering;
 use replies::Replies;
 pub(crate) use requests::{Message, Requests};
 use timer::Timer;
@@ -129,6 +131,8 @@ pub(crate) struct Flow {
     /// The queue key of datagrams.
     pub queue_key: Option<QueueKey>,
     pub udp_source: Option<u16>,
+    /// Of all that is sent to this queue pair.
+    pub numbering: Numbering,
     pub partition: Option<(PKey, u64)>,
     /// The flow that the answers come in, by its place in the table.
     pub peer: Option<u32>,
@@ -167,6 +171,10 @@ pub(crate) struct Flow {
 pub(crate) struct Answers {
     /// The highest PSN that it answered for, with MSN and frame.
     pub high: Option<(Psn, Msn, u64)>,
+    /// The last one that says how many messages are complete: PSN, MSN and frame. `None` where it is known to be wrong.
+    pub before: Option<(Psn, Msn, u64)>,
+    /// Frame of the last one of which it is not known what it answers.
+    pub unplaced: u64,
     /// When the last answer came by.
     pub last_time: i64,
     /// PSN of the last READ response packet.
@@ -205,6 +213,7 @@ impl Flow {
             changed: None,
             queue_key: None,
             udp_source: None,
+            numbering: Numbering::default(),
             partition: None,
             peer: None,
             peer_key: None,

@@ -148,6 +148,7 @@ impl Linter {
         let place = self.flow(&seen.key, seen.row.transport, seen.frame, observer);
         self.hear(place, seen.frame, observer);
         let Some(flow) = self.table.get_mut(place) else { return };
+        let seen = &Seen { sent: flow.numbering.next(seen.ip_id, seen.frame), ..*seen };
         flow.udp_source = seen.udp_source.or(flow.udp_source);
         let (before, conversations) = (flow.window.len(), flow.stats.conversations);
         let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };

@@ -4,6 +4,8 @@ use rdmalab_trace::{Icrc, Record, Roce};
 use rdmalab_wire::opcode::Position;
 use rdmalab_wire::{Address, Bth, Carrier, Ecn, Headers, OpcodeRow, Qpn, TransportKind};
 
+use crate::flow::numbering::Sent;
+
 /// Who sends to which queue pair: one direction of a connection, as packets name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowKey {
@@ -85,6 +87,8 @@ pub(crate) struct Seen<'a> {
     pub udp_source: Option<u16>,
     /// IPv4 identification; 0 where there is none.
     pub ip_id: u16,
+    /// When it was sent, as far as these say that.
+    pub sent: Sent,
     pub ecn: Option<Ecn>,
     pub row: &'static OpcodeRow,
     pub bth: Bth,
@@ -121,6 +125,7 @@ impl<'a> Seen<'a> {
             key,
             udp_source,
             ip_id,
+            sent: Sent::default(),
             ecn: roce.carrier.dscp_and_ecn().map(|(_, ecn)| ecn),
             row,
             bth,

@@ -86,6 +86,7 @@ pub enum RuleId {
     ReadStart,
     ReadReplay,
     AckRead,
+    AnswerOrder,
     AtomicReplay,
     AfterError,
     // `rules/congestion.rs`

@@ -8,6 +8,7 @@ use super::repetitions::NOTICED;
 use crate::flow::{Flow, Gap, Out, Told};
 use crate::packet::Seen;
 use crate::reason::Reason;
+use crate::rules::RuleId;
 
 /// More responses than these in a row are not lost, but never were sent.
 pub(super) const FEW_LOST: i32 = 4096;
@@ -43,6 +44,56 @@ impl Flow {
             }
         }
         missing
+    }
+
+    /// The responder goes on to this PSN. What it passes over that needs an answer has none, if the capture has all that it sent since it
+    /// answered last.
+    pub(super) fn pass(&mut self, psn: Psn, seen: &Seen<'_>, out: &mut Out<'_>) {
+        let Some((high, _, frame)) = self.answers.high else { return };
+        if !seen.sent.is_next_to(frame) || self.answers.unplaced >= frame {
+            return;
+        }
+        let sizes = self.sizes;
+        let from = self.window.holding(high.next()).unwrap_or_else(|| self.window.lower_bound(high));
+        for index in from..from.saturating_add(LOOKED_THROUGH) {
+            let Some(entry) = self.window.get_mut(index).filter(|entry| entry.psn.distance(psn) < 0) else {
+                return;
+            };
+            let next = if entry.psn.distance(high) > 0 { entry.psn } else { high.next() };
+            let is_passed = entry.kind.is_answered()
+                && psn.distance(next) > 0
+                && entry.surely_takes(next, sizes)
+                && !entry.is_unclear
+                // `ack-read` is about that.
+                && !(seen.operation() == 0x11 && psn.distance(entry.end()) < 0)
+                && entry.reached <= next.distance(entry.psn).unsigned_abs();
+            if is_passed {
+                entry.was_passed = true;
+                let (kind, first) = (entry.kind.name(), entry.first_frame);
+                let (name, answered) = (seen.row.name, seen.bth.psn);
+                out.find(RuleId::AnswerOrder, &[seen.frame, first, frame], || {
+                    format!(
+                        "{name} psn {answered} follows that of psn {high}, and psn {next} of a {kind} is not answered in between"
+                    )
+                });
+            }
+        }
+    }
+
+    /// The first answer to a READ or atomic, or a part of it, comes behind what was answered for. If it was sent behind that, too, it was
+    /// asked for again.
+    pub(super) fn is_asked_again(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
+        let (psn, Some((high, _, frame))) = (seen.bth.psn, self.answers.high) else { return };
+        if psn.distance(high) >= 0 || !seen.sent.is_behind(frame) {
+            return;
+        }
+        let entry = self.window.holding(psn).and_then(|index| self.window.get(index));
+        if let Some(entry) = entry.filter(|entry| entry.is_bare() && entry.sends == 1 && !entry.was_passed) {
+            out.find(RuleId::AckUnseen, &[seen.frame, entry.first_frame, frame], || {
+                let name = seen.row.name;
+                format!("{name} psn {psn} was sent behind that of psn {high}, and no request for it again is in the capture")
+            });
+        }
     }
 
     /// A READ or atomic in front of what was answered for, whose answer is missing: the requester asks again, if it lacks it, too.

@@ -139,6 +139,12 @@ impl Flow {
                     break;
                 }
                 self.reasons.add(Reason::LostAhead);
+                if entry.is_bare() && !entry.was_passed {
+                    let (name, psn, first) = (entry.row.name, entry.psn, entry.first_frame);
+                    out.find(RuleId::AckRead, &[first, frame], || {
+                        format!("the {name} psn {psn} is not answered, though what is behind it is, and the requester goes on")
+                    });
+                }
                 self.stats.answers_lacking(entry.lack());
                 has_presumed = true;
             } else if entry.end().distance(requests.walked) > 0 {

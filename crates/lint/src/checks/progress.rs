@@ -51,8 +51,9 @@ impl Flow {
         if self.requests.as_ref().is_some_and(|requests| psn.distance(requests.first) < 0) {
             return;
         }
-        if let Some(begin) = self.another_begins(psn, msn) {
-            self.begin_at(begin);
+        match self.another_begins(psn, msn) {
+            Some(begin) => self.begin_at(begin),
+            None => self.pass(psn, seen, out),
         }
         self.answers.high = Some((psn, msn, seen.frame));
         self.walk_to(psn.next(), seen.frame, out);
@@ -106,6 +107,46 @@ impl Flow {
                 }
                 Some(_) => {}
                 None => return false,
+            }
+        }
+        false
+    }
+
+    /// Whether a response counts fewer messages than one that was sent before it and answers for no more.
+    pub(super) fn counts_back(&mut self, seen: &Seen<'_>, msn: Msn, out: &mut Out<'_>) {
+        let psn = seen.bth.psn;
+        let Some((before, counted, frame)) = self.answers.before.replace((psn, msn, seen.frame)) else {
+            return;
+        };
+        if msn.distance(counted) >= 0 || !self.is_of_one_conversation(before, psn) {
+            return;
+        }
+        if !seen.sent.is_behind(frame) {
+            // One of them may be late.
+            if seen.ip_id == 0 {
+                self.doubt(Reason::NoIdentification);
+            }
+            return;
+        }
+        out.find(RuleId::Msn, &[seen.frame, frame], || {
+            format!(
+                "msn {msn} of {} psn {psn}, which was sent behind msn {counted} of psn {before}",
+                seen.row.name
+            )
+        });
+    }
+
+    /// Whether all requests from one PSN to another are known: where some are missing, another conversation may have begun.
+    fn is_of_one_conversation(&self, from: Psn, to: Psn) -> bool {
+        let mut next = from;
+        let Some(at) = self.window.holding(from).filter(|_| to.distance(from) >= 0) else { return false };
+        for index in at..at.saturating_add(LOOKED_THROUGH) {
+            let Some(entry) = self.window.get(index).filter(|entry| entry.psn.distance(next) <= 0) else {
+                break;
+            };
+            next = entry.end();
+            if to.distance(next) < 0 {
+                return true;
             }
         }
         false
@@ -194,6 +235,7 @@ impl Flow {
                 ),
             }
         });
+        self.answers.before = None;
         if std::mem::take(&mut self.answers.base_fits) {
             self.answers.other_base = Some((first, room));
         } else {

@@ -30,6 +30,7 @@ impl Flow {
         self.notice_order(seen);
         let psn = seen.bth.psn;
         if self.is_counted_anew(seen, out) {
+            self.answers.unplaced = seen.frame;
             self.doubt(Reason::BegunBefore);
             return;
         }
@@ -38,6 +39,7 @@ impl Flow {
             return;
         };
         if psn.distance(requests.next) >= 0 {
+            self.answers.unplaced = seen.frame;
             // The capture may have missed what it answers; the next request tells.
             self.answers.ghost = Some((psn, seen.row.name, seen.frame));
             return;
@@ -57,6 +59,9 @@ impl Flow {
             requests.asked = None;
         }
         self.after_error(seen, out);
+        if let Some(aeth) = seen.headers.aeth {
+            self.counts_back(seen, aeth.msn, out);
+        }
         match (seen.operation(), seen.headers.aeth) {
             (0x11, Some(aeth)) => self.acknowledge(seen, aeth, out),
             (0x12, Some(aeth)) => self.atomic_answer(seen, aeth, out),
@@ -167,6 +172,9 @@ impl Flow {
                 out.find(RuleId::AckRead, &[seen.frame, first], || {
                     format!("the {} psn {psn} is acknowledged, not answered", kind.name())
                 });
+                if let Some(entry) = self.window.holding(psn).and_then(|index| self.window.get_mut(index)) {
+                    entry.was_passed = true;
+                }
                 // What the requester makes of it is not known.
                 self.reasons.add(Reason::LostAhead);
             }

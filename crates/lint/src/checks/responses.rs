@@ -178,6 +178,7 @@ impl Flow {
 
     fn other_kind(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
         let psn = seen.bth.psn;
+        self.answers.unplaced = seen.frame;
         let entry = self.window.holding(psn).and_then(|index| self.window.get(index));
         let entry = entry.filter(|entry| entry.surely_takes(psn, self.sizes));
         let Some((name, frame)) = entry.map(|entry| (entry.row.name, entry.first_frame)) else {
@@ -220,6 +221,7 @@ impl Flow {
     /// A response with data, packet `offset` of the answer to a request: it acknowledges all in front, too.
     fn data(&mut self, seen: &Seen<'_>, aeth: Option<Aeth>, offset: u32, out: &mut Out<'_>) {
         let psn = seen.bth.psn;
+        self.is_asked_again(seen, out);
         self.settle_restart(psn, out);
         self.answered_late(psn);
         self.taken_though_refused(psn, seen, out);

@@ -47,6 +47,8 @@ pub(crate) struct Entry {
     pub lacking: u32,
     /// The last packet of the answer came by, so that nothing else is owed.
     pub was_answered: bool,
+    /// Something behind it was acknowledged in place of its answer, which was told.
+    pub was_passed: bool,
     /// An atomic's original value.
     pub original: Option<u64>,
     asked: [u32; ASKED],
@@ -103,6 +105,7 @@ impl Entry {
             holes: 0,
             lacking: 0,
             was_answered: false,
+            was_passed: false,
             original: None,
             asked: [0; ASKED],
             asked_count: 0,
@@ -143,6 +146,11 @@ impl Entry {
     /// Whether all of the answer that it asks for came by.
     pub fn is_answered(&self) -> bool {
         self.answered >= self.span
+    }
+
+    /// Whether nothing of the answer came by.
+    pub fn is_bare(&self) -> bool {
+        self.answered == 0 && self.reached == self.holes
     }
 
     /// Packet `offset` of the answer came by. Says whether it is one that was missing.

@@ -20,7 +20,8 @@ AckUnseen "ack-unseen" Suspicious
     "A request with this PSN never came by in the capture, and yet the responder acknowledges it. Either the capturing program lost \
      packets (look at its count of drops), or the responder acknowledges what it cannot have, and data are lost without anybody \
      knowing. It is the same with a NAK for a gap behind which nothing came, with an answer that begins in the middle of a READ \
-     though no request asks for the rest, and with what found no receive, and is acknowledged without having been sent again.";
+     though no request asks for the rest, with one that was sent behind that of a later request though nobody asked again, and with \
+     what found no receive, and is acknowledged without having been sent again.";
 AckBack "ack-back" Violation
     "Acknowledgements never go back.",
     "InfiniBand: generation of acknowledgements, duplicate requests",
@@ -42,9 +43,10 @@ NakGap "nak-gap" Violation
 Msn "msn" Violation
     "The MSN counts the messages that are complete.",
     "InfiniBand: message sequence number",
-    "all requests up to the response; the count begins with 0 behind REQ and REP, otherwise it is learnt from the first responses",
-    "Each response says how many request messages the responder has completed, modulo 2^24. The requester may complete its work by \
-     this number.";
+    "all requests up to the response; the count begins with 0 behind REQ and REP, otherwise it is learnt from the first responses. Of a \
+     READ or atomic, whose answer may be one that was asked for again, that IP identifications say which of two responses was sent first",
+    "Each response says how many request messages the responder has completed, modulo 2^24, so none says fewer than one that was sent \
+     before it. The requester may complete its work by this number.";
 ResponseKind "response-kind" Violation
     "READs are answered by READ responses, atomics by atomic acknowledgements, and nothing else is.",
     "InfiniBand: responses",
@@ -76,8 +78,17 @@ AckRead "ack-read" Suspicious
     "A READ or atomic is not acknowledged in place of an answer.",
     "InfiniBand: responses; coalesced acknowledgements",
     "both directions; no packets of the answer, and no request that came twice, for which the responder would say how far it is: one \
-     that was doubled behind the place of capture cannot be seen",
-    "An acknowledgement of a READ brings no data. To the requester it says that the answer was lost, and it asks again.";
+     that was doubled behind the place of capture cannot be seen. Of what is acknowledged behind it, that the requester goes on",
+    "An acknowledgement of a READ brings no data. To the requester it says that the answer was lost, and it asks again. An acknowledgement \
+     of what is behind a READ says the same. Where the requester goes on, it took the READ for complete, or only the capture lacks \
+     the answer (look at the capturing program's count of drops).";
+AnswerOrder "answer-order" Violation
+    "READs and atomics are answered in their order, and before anything behind them is acknowledged.",
+    "InfiniBand: responses; coalesced acknowledgements",
+    "both directions, and IP identifications that count up by one from the response before to this one, so that none between them is \
+     missing",
+    "An acknowledgement stands for all SENDs and WRITEs in front of it, but for no READ or atomic: those have an answer of their own, and \
+     it comes in the order of the requests. A requester that sees one passed over takes its answer for lost, and asks again.";
 AtomicReplay "atomic-replay" Violation
     "A repeated atomic is answered with the original's value.",
     "InfiniBand: duplicate requests, atomic operations",

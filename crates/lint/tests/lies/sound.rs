@@ -46,7 +46,7 @@ packet = [
 ]
 "#;
 
-const CRAFTED: [(&str, &str); 23] = [
+const CRAFTED: [(&str, &str); 24] = [
     ("HEADERS", HEADERS),
     ("ORDINARY", conversations::ORDINARY),
     ("IPV6", conversations::IPV6),
@@ -70,6 +70,7 @@ const CRAFTED: [(&str, &str); 23] = [
     ("RECURRING", conversations::RECURRING),
     ("MIGRATED", conversations::MIGRATED),
     ("AGAIN_FROM_THE_FIRST", conversations::AGAIN_FROM_THE_FIRST),
+    ("COUNTED", conversations::COUNTED),
 ];
 
 const FEW: Limits = Limits { packets: 1_000, bytes: 1 << 20 };

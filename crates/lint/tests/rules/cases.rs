@@ -2,6 +2,7 @@
 
 mod cm;
 mod congestion;
+mod further;
 mod packets;
 mod requester;
 mod responder;
@@ -30,8 +31,12 @@ pub enum Change {
     Alter(fn(&mut Said)),
     /// It is not in the capture.
     Miss,
+    /// It was never sent: its sender's identifications go on without it.
+    Unsent,
     /// It stands here instead.
     Move(usize),
+    /// It was sent there instead.
+    Sent(usize),
     /// It comes once more, so many packets later, altered.
     Again(usize, fn(&mut Said)),
 }
@@ -60,6 +65,11 @@ fn aeth(said: &mut Said, syndrome: wire::Syndrome, msn: u32) {
 
 fn cut_to(said: &mut Said, length: usize) {
     said.packet.payload = Payload::of(&said.payload()[..length]);
+}
+
+/// Those of rules that another case is of.
+pub fn further() -> Vec<Case> {
+    further::cases()
 }
 
 /// All of them.

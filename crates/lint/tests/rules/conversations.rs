@@ -284,3 +284,31 @@ packet = [
     { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 103 }, aeth = { msn = 4 } },
 ]
 "#;
+
+/// SENDs, and a READ among them, each answered by itself: so many that identifications count.
+pub const COUNTED: &str = r#"
+packet = [
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, ipv4 = { identification = 2000 }, bth = { psn = 0 }, aeth = { msn = 1 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, ipv4 = { identification = 2001 }, bth = { psn = 1 }, aeth = { msn = 2 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, ipv4 = { identification = 2002 }, bth = { psn = 2 }, aeth = { msn = 3 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, ipv4 = { identification = 2003 }, bth = { psn = 3 }, aeth = { msn = 4 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, ipv4 = { identification = 2004 }, bth = { psn = 4 }, aeth = { msn = 5 } },
+    { opcode = "RC_READ_REQUEST", reth = { length = 8 } },
+    { opcode = "RC_READ_REQUEST", reth = { length = 16 } },
+    { opcode = "RC_READ_RESPONSE_ONLY", reply = true, ipv4 = { identification = 2005 }, bth = { psn = 5 }, aeth = { msn = 6 }, payload = { length = 8 } },
+    { opcode = "RC_READ_RESPONSE_ONLY", reply = true, ipv4 = { identification = 2006 }, bth = { psn = 6 }, aeth = { msn = 7 }, payload = { length = 16 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, ipv4 = { identification = 2007 }, bth = { psn = 7 }, aeth = { msn = 8 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, ipv4 = { identification = 2008 }, bth = { psn = 8 }, aeth = { msn = 9 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, ipv4 = { identification = 2009 }, bth = { psn = 9 }, aeth = { msn = 10 } },
+    { opcode = "RC_SEND_ONLY", payload = { length = 8 } },
+    { opcode = "RC_ACKNOWLEDGE", reply = true, ipv4 = { identification = 2010 }, bth = { psn = 10 }, aeth = { msn = 11 } },
+]
+"#;

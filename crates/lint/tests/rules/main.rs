@@ -6,6 +6,7 @@ mod cut;
 mod frames;
 mod management;
 mod markers;
+mod order;
 mod pairs;
 mod refused;
 mod restarts;
@@ -22,7 +23,7 @@ use cases::{Case, Change, cases};
 use rdmalab_craft::wire::Syndrome;
 use rdmalab_lint::{RULES, Report, RuleId, Severity, lint};
 use stream_cases::{StreamCase, further, stream_cases};
-use talk::{Said, judge, talk};
+use talk::{Said, judge, number, talk};
 
 fn changed(case: &Case) -> Vec<Said> {
     let mut talk = talk(case.clean);
@@ -31,9 +32,18 @@ fn changed(case: &Case) -> Vec<Said> {
         Change::Miss => {
             talk.remove(case.packet);
         }
+        Change::Unsent => {
+            talk.remove(case.packet);
+            number(&mut talk);
+        }
         Change::Move(to) => {
             let said = talk.remove(case.packet);
             talk.insert(to, said);
+        }
+        Change::Sent(to) => {
+            let said = talk.remove(case.packet);
+            talk.insert(to, said);
+            number(&mut talk);
         }
         Change::Again(later, change) => {
             let mut again = talk[case.packet].clone();
@@ -66,6 +76,11 @@ fn compare(rule: RuleId, others: &[RuleId], what: &str, clean: &Report, report: 
     wrong
 }
 
+fn compare_case(case: &Case) -> Vec<String> {
+    let (clean, report) = (judge(&talk(case.clean)), judge(&changed(case)));
+    compare(case.rule, case.others, case.what, &clean, &report)
+}
+
 fn compare_stream(case: &StreamCase) -> Vec<String> {
     let clean = stream::judge(&(case.clean)());
     compare(case.rule, case.others, case.what, &clean, &stream::judge(&case.changed()))
@@ -76,10 +91,7 @@ fn every_rule_accepts_a_clean_conversation_and_rejects_a_changed_one() {
     let mut wrong = Vec::new();
     println!("{:<18} {:<62} also", "rule", "broken by");
     let (cases, streams) = (cases(), stream_cases());
-    for case in &cases {
-        let (clean, report) = (judge(&talk(case.clean)), judge(&changed(case)));
-        wrong.extend(compare(case.rule, case.others, case.what, &clean, &report));
-    }
+    wrong.extend(cases.iter().flat_map(compare_case));
     wrong.extend(streams.iter().flat_map(compare_stream));
     let clean = frames::pauses();
     let mut changed = clean.clone();
@@ -140,6 +152,12 @@ fn codes_of_naks_that_mean_nothing_are_found() {
         let report = judge(&talk);
         assert_eq!(report.count_of(RuleId::Syndrome), count, "{byte:#x}: {report}");
     }
+}
+
+#[test]
+fn conversations_can_be_wrong_in_further_ways() {
+    let wrong: Vec<String> = cases::further().iter().flat_map(compare_case).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

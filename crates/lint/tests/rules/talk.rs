@@ -1,13 +1,13 @@
 //! A conversation from a description, one packet of which may be changed.
 
 use rdmalab_craft::trace::LinkType;
-use rdmalab_craft::wire::{Carried, Carrier, Frame as EthernetFrame, Mad};
+use rdmalab_craft::wire::{Address, Carried, Carrier, Frame as EthernetFrame, Mad};
 use rdmalab_craft::{Capture, Ethernet, Exceptions, Frame, Limits, Packet, Payload, Spec, craft};
 use rdmalab_lint::{Report, lint};
 
 const FEW: Limits = Limits { packets: 10_000, bytes: 1 << 24 };
 
-/// The first IP identification; each packet has another one.
+/// The first IP identification of a host, which counts what it sends; each further host begins so much further.
 const FIRST_IDENTIFICATION: u16 = 1_000;
 
 /// One packet, and when.
@@ -23,14 +23,31 @@ pub fn talk(spec: &str) -> Vec<Said> {
     let spec = Spec::parse(spec).unwrap_or_else(|error| panic!("{error}\n{spec}"));
     let mut talk = Vec::new();
     craft(&spec, FEW, &mut |frame| {
-        talk.push(said(frame, FIRST_IDENTIFICATION + talk.len() as u16));
+        talk.push(said(frame));
         Ok(())
     })
     .unwrap();
+    number(&mut talk);
     talk
 }
 
-fn said(frame: &Frame<'_>, identification: u16) -> Said {
+/// Gives packets the identifications of hosts that count what they send.
+pub fn number(talk: &mut [Said]) {
+    let mut hosts: Vec<(Address, u16)> = Vec::new();
+    for said in talk {
+        let host = said.packet.carrier.source();
+        let at = hosts.iter().position(|(other, _)| *other == host).unwrap_or(hosts.len());
+        if at == hosts.len() {
+            hosts.push((host, FIRST_IDENTIFICATION * (at as u16 + 1)));
+        }
+        if let Carrier::RoceV2Ipv4(ip, _) = &mut said.packet.carrier {
+            ip.identification = hosts[at].1;
+        }
+        hosts[at].1 += 1;
+    }
+}
+
+fn said(frame: &Frame<'_>) -> Said {
     let (carried, ethernet) = match frame.link_type {
         LinkType::ETHERNET => {
             let outer = EthernetFrame::parse(frame.data).unwrap();
@@ -47,13 +64,9 @@ fn said(frame: &Frame<'_>, identification: u16) -> Said {
         _ => (Carried::in_link_packet(frame.data).unwrap().unwrap(), None),
     };
     let found = carried.packet();
-    let mut carrier = carried.carrier;
-    if let Carrier::RoceV2Ipv4(ip, _) = &mut carrier {
-        ip.identification = identification;
-    }
     let packet = Packet {
         ethernet,
-        carrier,
+        carrier: carried.carrier,
         opcode: found.opcode.unwrap(),
         bth: found.bth.unwrap(),
         headers: found.headers,

@@ -4,9 +4,11 @@ use rdmalab_craft::Payload;
 use rdmalab_craft::wire::{self, Carrier, NakCode, Psn};
 use rdmalab_lint::RuleId::*;
 
-use super::Change::{Again, Alter, Miss};
+use super::Change::{Again, Alter, Miss, Unsent};
 use super::{CALL, Case, aeth, case, cut_to, opcode};
-use crate::conversations::{ATOMIC_AGAIN, CREDITED_CALLED, LOST, ORDINARY, READ_AGAIN, READS_AT_ONCE, SENDS};
+use crate::conversations::{
+    ATOMIC_AGAIN, COUNTED, CREDITED_CALLED, LOST, ORDINARY, READ_AGAIN, READS_AT_ONCE, SENDS,
+};
 use crate::talk::Said;
 
 pub fn cases() -> Vec<Case> {
@@ -111,6 +113,7 @@ pub fn cases() -> Vec<Case> {
                 said.packet.payload = Payload::EMPTY;
             }),
         ),
+        case(AnswerOrder, &[], COUNTED, "a READ is never answered, and what is behind it is", 12, Unsent),
         case(
             AtomicReplay,
             &[],

@@ -24,9 +24,10 @@ MpaRejected "mpa-rejected" Violation
     "RFC 5044 §7.1.1", "the reply; of the initiator, its acknowledgement of it",
     "The bit R in a reply says that there will be no stream. All that is left is to close the TCP connection.";
 MpaRevision "mpa-revision" Violation
-    "The reply has the request's revision, or an older one.",
-    "RFC 5044 §7.1.1; RFC 6581 §9", "both start-up frames",
-    "The request says which revision of MPA its sender speaks. A reply by a newer one has fields that the initiator does not know.";
+    "The revision is 1 or 2, and the reply has the request's, or an older one.",
+    "RFC 5044 §7.1.1; RFC 6581 §9", "the frame; that the reply is not newer, both start-up frames",
+    "The request says which revision of MPA its sender speaks: 1 is that of RFC 5044, 2 that of RFC 6581. Drafts before them had 0, which some \
+     old adapters still send, and a receiver may refuse. A reply by a newer one has fields that the initiator does not know.";
 MpaFlags "mpa-flags" Violation
     "Flags of a start-up frame stand where they mean something: reserved ones are zero, no request rejects, and a reply has enhanced data \
      only if the request has.",

@@ -150,6 +150,17 @@ pub fn ordinary() -> Vec<Step> {
     steps
 }
 
+/// Of the first revision, without enhanced data.
+pub fn oldest() -> Vec<Step> {
+    let frame = |kind| MpaFrame { revision: 1, ..MpaFrame::new(kind) };
+    vec![
+        Step::mpa(FORTH, &frame(MpaKind::Request)),
+        Step::mpa(BACK, &frame(MpaKind::Reply)),
+        send(FORTH, 1, 0, true, 9),
+        send(BACK, 1, 0, true, 9),
+    ]
+}
+
 /// The initiator says that it is ready by a WRITE of no bytes.
 pub fn peer_to_peer() -> Vec<Step> {
     let offered =

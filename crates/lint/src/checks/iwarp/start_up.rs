@@ -14,6 +14,8 @@ use crate::rules::RuleId;
 /// The places of rules that are told once.
 const EARLY: usize = 0;
 const REJECTED: usize = 1;
+/// The revisions of MPA: RFC 5044's and RFC 6581's.
+const REVISIONS: std::ops::RangeInclusive<u8> = 1..=2;
 
 impl Stream {
     /// A start-up frame.
@@ -163,8 +165,18 @@ fn reserved(start: &Start, flow: u64, at: &mut At<'_>) {
     }
 }
 
+/// Whether there is such a revision.
+fn revision(start: &Start, flow: u64, at: &mut At<'_>) {
+    if !REVISIONS.contains(&start.revision) {
+        at.find(RuleId::MpaRevision, flow, &[start.frame], || {
+            format!("the revision is {}, and there are 1 and 2", start.revision)
+        });
+    }
+}
+
 fn request(start: &Start, flow: u64, at: &mut At<'_>) {
     reserved(start, flow, at);
+    revision(start, flow, at);
     if start.reject {
         at.find(RuleId::MpaFlags, flow, &[start.frame], || "a request says that it rejects".to_owned());
     }
@@ -178,6 +190,8 @@ fn reply(reply: &Start, request: &Start, flow: u64, at: &mut At<'_>) {
         at.find(RuleId::MpaRevision, flow, &frames, || {
             format!("the reply has revision {}, the request {}", reply.revision, request.revision)
         });
+    } else {
+        revision(reply, flow, at);
     }
     if reply.enhanced.is_some() && request.enhanced.is_none() {
         at.find(RuleId::MpaFlags, flow, &frames, || {

@@ -4,12 +4,16 @@ use rdmalab_craft::wire::iwarp::Opcode;
 use rdmalab_lint::RuleId::*;
 
 use super::StreamChange::{Again, Alter, Move};
-use super::{BODY, DDP, FLAGS, IRD, LAST, MESSAGE_OFFSET, MSN, RDMAP, StreamCase, TAGGED_OFFSET, case};
-use crate::stream::{ordinary, peer_to_peer, read, terminated};
+use super::{
+    BODY, DDP, FLAGS, IRD, LAST, MESSAGE_OFFSET, MSN, RDMAP, REVISION, StreamCase, TAGGED_OFFSET, case,
+};
+use crate::stream::{oldest, ordinary, peer_to_peer, read, terminated};
 
 pub fn further() -> Vec<StreamCase> {
     vec![
         case(MpaFirst, ordinary, "the initiator sends before the reply", 2, Move(1)),
+        case(MpaRevision, oldest, "the request has revision 3", 0, Alter(|step| step.bytes()[REVISION] = 3)),
+        case(MpaRevision, oldest, "the reply has revision 0", 1, Alter(|step| step.bytes()[REVISION] = 0)),
         case(MpaFlags, ordinary, "a reserved flag in the reply", 1, Alter(|step| step.bytes()[FLAGS] |= 1)),
         case(
             MpaReady,

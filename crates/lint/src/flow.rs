@@ -133,6 +133,8 @@ pub(crate) struct Flow {
     pub udp_source: Option<u16>,
     /// Of all that is sent to this queue pair.
     pub numbering: Numbering,
+    /// The PSN of the last request that makes no sense: it is in the capture, but not judged further.
+    pub broken: Option<Psn>,
     pub partition: Option<(PKey, u64)>,
     /// The flow that the answers come in, by its place in the table.
     pub peer: Option<u32>,
@@ -214,6 +216,7 @@ impl Flow {
             queue_key: None,
             udp_source: None,
             numbering: Numbering::default(),
+            broken: None,
             partition: None,
             peer: None,
             peer_key: None,
@@ -248,6 +251,7 @@ impl Flow {
         self.replies = Replies::default();
         self.sizes = Sizes::default();
         self.agreed = None;
+        self.broken = None;
     }
 
     pub fn doubt(&mut self, reason: Reason) {

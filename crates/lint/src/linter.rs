@@ -123,8 +123,20 @@ impl Linter {
             congestion::form(record, roce, &mut self.findings);
         }
         self.tell(before, observer);
-        if let Some(seen) = Seen::of(record, roce) {
-            self.converse(&seen, roce, observer);
+        match Seen::of(record, roce) {
+            Some(seen) => self.converse(&seen, roce, observer),
+            None => self.broken(roce),
+        }
+    }
+
+    /// A packet that makes no sense, though its base header does: it is not missing in its conversation.
+    fn broken(&mut self, roce: &Roce<'_>) {
+        let (source, destination) = (roce.carrier.source(), roce.carrier.destination());
+        let Some(bth) = roce.packet.bth.filter(|_| roce.packet.error.is_some()) else { return };
+        let is_request = roce.packet.opcode.and_then(|opcode| opcode.row()).is_none_or(|row| row.is_request);
+        let place = self.table.find(&FlowKey { source, destination, queue_pair: bth.destination });
+        if let Some(flow) = place.filter(|_| is_request).and_then(|place| self.table.get_mut(place)) {
+            flow.broken = Some(bth.psn);
         }
     }
 
@@ -170,6 +182,7 @@ impl Linter {
                 Role::Alone
             }
             (TransportKind::Ud, _) => {
+                lengths::datagram(seen, &mut out);
                 flow.stats.saw_request(seen.frame, seen.time);
                 flow.stats.operation(OperationKind::Send, seen.payload_length as u64, seen.time, seen.time);
                 Role::Alone

@@ -23,6 +23,9 @@ impl Flow {
     }
 
     fn is_lost(&mut self, Missing { from, to, frame }: Missing, out: &mut Out<'_>) {
+        if self.broken == Some(from) && to.distance(from) == 1 {
+            return;
+        }
         self.doubt(Reason::LostAhead);
         out.find(RuleId::MissingRequests, &[frame], || match to.distance(from) {
             1 => format!("psn {from} is not in the capture"),

@@ -2,7 +2,7 @@
 
 use rdmalab_trace::{Dissection, LayerName, Record, Roce};
 use rdmalab_wire::opcode::PayloadRule;
-use rdmalab_wire::{Fault, Layer};
+use rdmalab_wire::{Fault, Layer, PathMtu};
 
 use crate::finding::Findings;
 use crate::flow::entry::Entry;
@@ -45,6 +45,17 @@ pub(crate) fn pad(record: &Record<'_>, roce: &Roce<'_>, findings: &mut Findings)
     let packet = &roce.packet;
     if packet.icrc.is_some() && packet.pad.iter().any(|byte| *byte != 0) {
         findings.add(RuleId::PadZero, None, &[record.frame], || format!("the pad is {:02x?}", packet.pad));
+    }
+}
+
+/// Whether a datagram is longer than any path MTU allows.
+pub(crate) fn datagram(seen: &Seen<'_>, out: &mut Out<'_>) {
+    let length = seen.payload_length;
+    if PathMtu::ALL.into_iter().all(|size| length > size.bytes()) {
+        out.find(RuleId::PathMtu, &[seen.frame], || {
+            let (name, psn) = (seen.row.name, seen.bth.psn);
+            format!("{name} psn {psn} has {length} bytes, which no path MTU allows")
+        });
     }
 }
 

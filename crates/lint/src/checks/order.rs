@@ -39,7 +39,7 @@ impl Flow {
 
     fn walk_over_gap(&mut self, from: Psn, to: Psn, acknowledged_by: u64, out: &mut Out<'_>) {
         let count = to.distance(from);
-        if acknowledged_by != 0 {
+        if acknowledged_by != 0 && self.broken != Some(from) {
             out.find(RuleId::AckUnseen, &[acknowledged_by], || match count {
                 1 => format!("psn {from} is acknowledged, but no packet with it is in the capture"),
                 _ => format!(

@@ -177,7 +177,7 @@ impl Flow {
         let Some(next) = self.requests.as_ref().map(|requests| requests.next) else { return };
         // Between the requests before and this one there is a gap: what was answered was in it.
         let was_missed = psn != next && answered.distance(psn) < 0;
-        if !was_missed && !self.reasons.has(Reason::Reordered) {
+        if !was_missed && self.broken != Some(answered) && !self.reasons.has(Reason::Reordered) {
             out.find(RuleId::AckUnsent, &[frame], || {
                 format!("{name} psn {answered} answers what was not sent: the next request has psn {psn}")
             });
@@ -279,7 +279,9 @@ impl Flow {
     /// Judges what nobody has answered for: the conversation ends.
     pub(crate) fn finish(&mut self, out: &mut Out<'_>) {
         let Some(next) = self.requests.as_ref().map(|requests| requests.next) else { return };
-        if let Some((answered, name, frame)) = self.answers.ghost.take() {
+        if let Some((answered, name, frame)) = self.answers.ghost.take()
+            && self.broken != Some(answered)
+        {
             out.find(RuleId::AckUnseen, &[frame], || {
                 format!(
                     "{name} psn {answered} answers what is not in the capture, whose last request has psn {}",

@@ -99,6 +99,19 @@ impl Flow {
                 return;
             }
         }
+        if begins && ends && offset == 0 {
+            // The whole answer, whatever the path MTU is.
+            let Some(entry) = self.window.get(at).copied() else { return };
+            let asked = u32::try_from(entry.target.length).unwrap_or(u32::MAX);
+            if length == asked && !entry.is_unclear {
+                self.sizes.keep(|size| size >= asked);
+            } else if !entry.is_unclear && !entry.span_is_known {
+                out.find(RuleId::ReadLength, &[seen.frame, entry.first_frame], || {
+                    format!("the answer to the READ psn {psn} is one packet of {length} bytes, asked for were {asked}")
+                });
+                return;
+            }
+        }
         let size = self.sizes.known();
         self.settle_at(at);
         let may_be_rest = self.may_be_rest(at);

@@ -23,5 +23,6 @@ PathMtu "path-mtu" Violation
     "InfiniBand: packet lengths, path MTU",
     "the path MTU, from the connection's REQ or from the packets themselves: one size must explain all of them",
     "A message is cut into pieces of exactly the path MTU, one of 256, 512, 1024, 2048 and 4096 bytes, and only its last piece may \
-     be shorter. The receiver knows by this where each piece lies. A different length is an invalid request.";
+     be shorter. The receiver knows by this where each piece lies. A different length is an invalid request. A datagram is one packet, \
+     and so never longer.";
 }

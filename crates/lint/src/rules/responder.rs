@@ -60,7 +60,7 @@ ReadOrder "read-order" Violation
 ReadLength "read-length" Violation
     "The answer to a READ has the length that was asked for.",
     "InfiniBand: RDMA READ responses",
-    "the READ's request, and a path MTU that is known",
+    "the READ's request, and a path MTU that is known, unless the answer is a single packet",
     "Each packet of the answer but the last has exactly the path MTU, the last what remains.";
 ReadStart "read-start" Suspicious
     "The answer to a READ that is asked for again in part begins with FIRST or ONLY, too.",

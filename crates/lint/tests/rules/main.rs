@@ -1,5 +1,6 @@
 //! Every rule takes a conversation that is right, and finds fault when one packet of it is changed.
 
+mod broken;
 mod cases;
 mod conversations;
 mod cut;

@@ -43,3 +43,11 @@ fn packets_of_another_transport_are_another_conversations() {
     assert_eq!(report.flows[0].stats.conversations, 1, "{report}");
     assert_eq!(report.flows[0].transport, TransportKind::Uc, "{report}");
 }
+
+#[test]
+fn datagrams_are_no_longer_than_the_longest_path_mtu() {
+    for (length, count) in [(4096, 0), (4097, 1), (5000, 1)] {
+        let spec = format!(r#"packet = [{{ opcode = "UD_SEND_ONLY", payload = {{ length = {length} }} }}]"#);
+        assert_eq!(judge(&talk(&spec)).count_of(RuleId::PathMtu), count, "{length}");
+    }
+}

@@ -4,7 +4,7 @@ use rdmalab_craft::wire;
 use rdmalab_lint::RuleId::*;
 
 use super::Change::{Alter, Miss, Sent};
-use super::{Case, case};
+use super::{Case, case, cut_to};
 use crate::conversations::COUNTED;
 
 pub fn cases() -> Vec<Case> {
@@ -20,6 +20,14 @@ pub fn cases() -> Vec<Case> {
             Alter(|said| {
                 said.packet.headers.aeth.as_mut().unwrap().msn = wire::Msn::new(9);
             }),
+        ),
+        case(
+            ReadLength,
+            &[],
+            COUNTED,
+            "a READ's answer in one packet is too short, whatever the path MTU is",
+            13,
+            Alter(|said| cut_to(said, 996)),
         ),
     ]
 }

@@ -50,7 +50,7 @@ pub fn cases() -> Vec<Case> {
         ),
         case(
             Malformed,
-            &[AckUnseen, MissingRequests],
+            &[],
             ORDINARY,
             "an opcode that does not exist",
             CALL + 4,
@@ -58,7 +58,7 @@ pub fn cases() -> Vec<Case> {
         ),
         case(
             PadCount,
-            &[AckUnseen, MissingRequests],
+            &[],
             ORDINARY,
             "a pad of no bytes behind 101",
             CALL + 4,
@@ -87,7 +87,7 @@ pub fn cases() -> Vec<Case> {
         ),
         case(
             HeaderVersion,
-            &[AckUnseen, MissingRequests],
+            &[],
             ORDINARY,
             "version 1",
             CALL + 4,

@@ -8,6 +8,7 @@ use crate::checks::cm::{self, Agreement, Route};
 use crate::flow::{Agreed, Flow, Out, QueueKey};
 use crate::observer::Observer;
 use crate::packet::{FlowKey, Seen};
+use crate::reason::Reason;
 use crate::rules::RuleId;
 
 impl Linter {
@@ -44,17 +45,23 @@ impl Linter {
             self.table.stay(place);
             let Some(flow) = self.table.get_mut(place) else { return };
             let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
-            self.cuts.finish(flow, &mut out);
             flow.heard = frame;
-            let kept = flow.window.len();
-            flow.begin_again();
+            let has_begun = agreement.was_answered && flow.requests.is_some();
+            let kept = if has_begun { 0 } else { flow.window.len() };
+            if agreement.was_answered {
+                flow.doubt(Reason::Reordered);
+            }
+            if !has_begun {
+                self.cuts.finish(flow, &mut out);
+                flow.begin_again();
+            }
             let agreed = |pair: [Psn; 2]| if side == 0 { pair[0] } else { pair[1] };
             let [first, second] = agreement.depths;
             let [first_retries, second_retries] = agreement.retry_counts;
             let [first_rnr_retries, second_rnr_retries] = agreement.rnr_retry_counts;
             let [first_shares, second_shares] = agreement.shared_receives;
             flow.agreed = Some(Agreed {
-                first_psn: Some(agreed(agreement.first_psns)),
+                first_psn: (!agreement.was_answered).then_some(agreed(agreement.first_psns)),
                 depth: if side == 0 { first } else { second },
                 retry_count: if side == 0 { first_retries } else { second_retries },
                 rnr_retry_count: if side == 0 { first_rnr_retries } else { second_rnr_retries },

@@ -2,6 +2,7 @@
 
 mod answers;
 mod by_hand;
+mod clocks;
 mod lost;
 mod lost_segments;
 mod order;

@@ -2,6 +2,7 @@
 
 mod broken;
 mod cases;
+mod clocks;
 mod conversations;
 mod cut;
 mod frames;

@@ -3,9 +3,9 @@
 use rdmalab_wire::mad::{Rep, TransportService};
 use rdmalab_wire::{Address, PKey, PathMtu, Psn, Qpn, TransportKind};
 
-use super::Connections;
 use super::again::Message;
 use super::path::{Alternate, Route, ends_like};
+use super::{Connections, RTU};
 use crate::finding::Findings;
 use crate::packet::Seen;
 use crate::rules::RuleId;
@@ -36,6 +36,8 @@ pub(crate) struct Agreement {
     /// What became of the alternate path in the REQ, if there is one.
     pub alternate: Option<Alternate>,
     pub frames: [u64; 2],
+    /// The capture has an RTU in front of the REP: clocks of two places of capture differ, or it missed an earlier REP.
+    pub was_answered: bool,
 }
 
 impl Connections {
@@ -76,6 +78,7 @@ impl Connections {
         if connection.answered.is_some() {
             return None;
         }
+        let was_answered = connection.said.contains_key(&(RTU, true));
         connection.answered = Some((rep.local_communication_id, seen.frame));
         connection.called_pair = Some(rep.local_qpn);
         let (req, frame) = (&connection.req, connection.frame);
@@ -119,6 +122,7 @@ impl Connections {
             partition_key: req.partition_key,
             alternate,
             frames: [frame, seen.frame],
+            was_answered,
         })
     }
 }

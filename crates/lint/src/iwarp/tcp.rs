@@ -19,6 +19,8 @@ const FRESH: i64 = 150_000_000;
 const CLOSE: u16 = 64;
 /// So many bytes behind its SYN a direction is still at its beginning.
 const SOON_HEARD: u32 = 1 << 20;
+/// After so many acknowledgements of the same bytes again, those behind them are taken for lost.
+const LOST: u32 = 3;
 /// IP identifications below this come again and again: those of the pieces of one send.
 const IDENTIFIES: u16 = 64;
 
@@ -69,13 +71,33 @@ pub(crate) struct Half {
     end: Option<u32>,
     /// What this side waits for: the highest acknowledgement that it sent.
     acknowledged: Option<u32>,
-    /// From which byte on it said that it misses some, and when: the last two places.
-    misses: [Option<(u32, i64)>; 2],
+    /// From which byte on it said that it misses some: the last two places.
+    misses: [Option<Missed>; 2],
     /// Missing bytes, and what was sent behind them.
     holes: VecDeque<Hole>,
     remembered: VecDeque<Seen>,
     /// The IP identification of the last new segment, and whether it follows that of the one before.
     identification: (u16, bool),
+}
+
+/// What a receiver said of bytes that it misses.
+#[derive(Clone, Copy, Debug)]
+struct Missed {
+    /// The first of them.
+    from: u32,
+    /// When it said so first, and last.
+    times: (i64, i64),
+    /// How often it acknowledged what is in front of them again.
+    again: u32,
+    /// It told of bytes behind them that it has.
+    has_later: bool,
+}
+
+impl Missed {
+    /// Whether a sender takes them for lost, and sends at once (RFC 5681 §3.2; RFC 6675 §4).
+    fn is_lost(&self) -> bool {
+        self.has_later || self.again >= LOST
+    }
 }
 
 /// Bytes that are missing.
@@ -152,10 +174,15 @@ impl Half {
         let is_again = self.acknowledged == Some(number) && length == 0 && !segment.fin && !segment.syn;
         if is_again || segment.misses_some {
             let [last, _] = self.misses;
-            if last.is_some_and(|(from, _)| from != number) {
+            let new = Missed { from: number, times: (time, time), again: 0, has_later: false };
+            let mut missed = last.filter(|last| last.from == number).unwrap_or(new);
+            if last.is_some_and(|last| last.from != number) {
                 self.misses[1] = last;
             }
-            self.misses[0] = Some((number, time));
+            missed.times.1 = time;
+            missed.again = missed.again.saturating_add(is_again.into());
+            missed.has_later |= segment.misses_some;
+            self.misses[0] = Some(missed);
         }
         if self.acknowledged.is_none_or(|before| is_before(before, number)) {
             self.acknowledged = Some(number);
@@ -197,15 +224,23 @@ impl Half {
         }
         let same = self.remembered.iter().rev().find(|old| (old.begin, old.end) == (seen.begin, seen.end));
         let is_same = same.is_some_and(|old| {
-            let is_identified = old.ip_id >= IDENTIFIES && old.ip_id == seen.ip_id;
-            is_identified || (has_time && seen.time.saturating_sub(old.time) < AT_ONCE)
+            let is_at_once = has_time && seen.time.saturating_sub(old.time) < AT_ONCE;
+            // Where the way is short, the receiver may have missed it by then.
+            let is_asked =
+                |missed: &Missed| missed.from == seen.begin && missed.is_lost() && missed.times.0 > old.time;
+            match old.ip_id == seen.ip_id {
+                true if old.ip_id >= IDENTIFIES => true,
+                true => is_at_once && !other.misses.iter().flatten().any(is_asked),
+                false => false,
+            }
         });
         if is_same {
             return SegmentRole::Duplicate;
         }
         let hole = self.fill(seen.begin, seen.end);
-        let is_missed = other.misses.iter().flatten().any(|(from, since)| {
-            !is_before(seen.begin, *from) && (!has_time || seen.time.saturating_sub(*since) < FRESH)
+        let is_missed = other.misses.iter().flatten().any(|missed| {
+            !is_before(seen.begin, missed.from)
+                && (!has_time || seen.time.saturating_sub(missed.times.1) < FRESH)
         });
         let is_late = hole.is_some_and(|hole| {
             let order = seen.ip_id.wrapping_sub(hole.behind.ip_id).cast_signed();

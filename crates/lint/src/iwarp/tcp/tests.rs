@@ -44,11 +44,47 @@ fn what_is_sent_again_has_a_cause() {
 #[test]
 fn late_and_doubled_segments_are_not_sent_again() {
     let other = Half::default();
-    let late = roles(&[(0, 10, 0), (20, 10, 1_000), (10, 10, 2_000), (10, 10, 9_000)], &other);
-    assert_eq!(late[2..], [SegmentRole::Late, SegmentRole::Duplicate]);
+    let late = roles(&[(0, 10, 0), (20, 10, 1_000), (10, 10, 2_000)], &other);
+    assert_eq!(late[2], SegmentRole::Late);
+    let mut half = Half::default();
+    let mut role = |id, time| half.data(&segment(0, 10, 0), id, Some(time), &other);
+    assert_eq!([role(0, 0), role(0, 9_000)], [SegmentRole::New, SegmentRole::Duplicate]);
+    // The same packet has the same identification.
+    assert_eq!([role(500, 9_500), role(500, 9_600)], [TIMER, SegmentRole::Duplicate]);
     // Around the end of the numbers.
     let late = roles(&[(u32::MAX - 4, 10, 0), (10, 5, 1_000), (5, 5, 2_000)], &other);
     assert_eq!(late[2], SegmentRole::Late);
+}
+
+/// On a short way a receiver may miss a segment, and have it again, within microseconds.
+#[test]
+fn what_a_receiver_misses_is_sent_again_however_soon() {
+    let cause = ResentCause::DuplicateAcknowledgements;
+    let resent = SegmentRole::Resent { cause, is_first_seen: false };
+    let again = |told: fn(&mut Half)| {
+        let (mut half, mut other) = (Half::default(), Half::default());
+        half.data(&segment(0, 10, 0), 0, Some(0), &other);
+        half.data(&segment(10, 10, 0), 0, Some(1), &other);
+        told(&mut other);
+        half.data(&segment(0, 10, 0), 0, Some(6_000), &other)
+    };
+    assert_eq!(again(|_| {}), SegmentRole::Duplicate);
+    // Four acknowledgements of the same, or one that tells of later bytes.
+    assert_eq!(again(|other| (1..=4).for_each(|time| other.hear(&segment(0, 0, 0), time))), resent);
+    assert_eq!(
+        again(|other| (1..=3).for_each(|time| other.hear(&segment(0, 0, 0), time))),
+        SegmentRole::Duplicate
+    );
+    assert_eq!(again(|other| other.hear(&TcpSegment { misses_some: true, ..segment(0, 0, 0) }, 5)), resent);
+    // What it missed before, or misses elsewhere, is no reason.
+    assert_eq!(
+        again(|other| other.hear(&TcpSegment { misses_some: true, ..segment(0, 0, 0) }, 0)),
+        SegmentRole::Duplicate
+    );
+    assert_eq!(
+        again(|other| other.hear(&TcpSegment { misses_some: true, ..segment(0, 0, 10) }, 5)),
+        SegmentRole::Duplicate
+    );
 }
 
 #[test]

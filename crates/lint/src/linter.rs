@@ -253,10 +253,10 @@ impl Linter {
 
     fn notification(&mut self, seen: &Seen<'_>, observer: &mut dyn Observer) {
         self.totals.notifications += 1;
-        // It goes to who sent the packets of the other direction.
-        let Some(place) = self.table.find(&seen.key) else { return };
-        let Some(notified) = self.table.get_mut(place).and_then(|flow| flow.peer) else { return };
-        let Some(flow) = self.table.get_mut(notified) else { return };
+        // It goes to who sent the packets of the other direction. Before the first answer that is known only of a single one.
+        let known = self.table.find(&seen.key).and_then(|place| self.table.get_mut(place)?.peer);
+        let notified = known.or_else(|| self.table.only_without_peer(seen.key.destination, seen.key.source));
+        let Some(flow) = notified.and_then(|notified| self.table.get_mut(notified)) else { return };
         let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
         flow.notified(seen, &mut out);
         observer.packet(Placed { frame: seen.frame, flow: flow.number, role: Role::Alone, psn: Psn::new(0) });

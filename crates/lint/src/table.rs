@@ -201,6 +201,14 @@ impl Table {
         }
     }
 
+    /// The only flow from one address to another whose peer is not known, if there is one only.
+    pub fn only_without_peer(&self, source: Address, destination: Address) -> Option<u32> {
+        match self.alone.get(&(source, destination)).map(Vec::as_slice) {
+            Some(&[only]) => Some(only),
+            _ => None,
+        }
+    }
+
     /// A flow has lost its peer.
     fn part(&mut self, place: u32) {
         let Some(flow) = self.get_mut(place) else { return };

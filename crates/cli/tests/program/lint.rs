@@ -127,3 +127,12 @@ fn what_the_demo_records_is_clean() {
         assert_eq!(run.code, Some(0), "{options:?}:\n{}\n{}", run.out, run.err);
     }
 }
+
+/// Before the first answer nothing says which queue pair asks: a notification is of the only one that it may be of.
+#[test]
+fn a_notification_in_front_of_the_first_answer_counts() {
+    let lesson = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lessons/cnp-reaction.pcapng");
+    let run = rdmalab(&["lint", lesson]).exits(0);
+    let row = run.lines().into_iter().find(|line| line.contains("congestion notifications to the requester"));
+    assert!(row.is_some_and(|row| row.ends_with(" 1")), "{}", run.out);
+}

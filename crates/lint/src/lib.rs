@@ -79,6 +79,7 @@ mod report;
 mod rule;
 mod rules;
 mod table;
+mod words;
 
 pub use finding::{Finding, MOST_FINDINGS, MOST_OF_ONE_RULE};
 pub use flow::times::{Times, TimesSummary};

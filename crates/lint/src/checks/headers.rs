@@ -8,6 +8,7 @@ use crate::finding::Findings;
 use crate::flow::{Changed, Flow, Out, QueueKey};
 use crate::packet::{OperationKind, Seen};
 use crate::rules::RuleId;
+use crate::words::An;
 
 /// What can be said of a packet alone whose ICRC is not wrong. The header's version is looked at where it is taken apart.
 pub(crate) fn of_roce(record: &Record<'_>, roce: &Roce<'_>, findings: &mut Findings) {
@@ -61,7 +62,7 @@ pub(crate) fn of_roce(record: &Record<'_>, roce: &Roce<'_>, findings: &mut Findi
         && bth.solicited
         && !completes_receive(row)
     {
-        findings.add(RuleId::SolicitedEvent, None, &frame, || format!("a {} has it", row.name));
+        findings.add(RuleId::SolicitedEvent, None, &frame, || format!("{} has the bit", An(row.name)));
     }
     aligned(roce, &frame, findings);
     syndrome(roce, &frame, findings);
@@ -133,7 +134,7 @@ impl Flow {
             Among::First => return false,
             Among::BehindOdd((odd, frame, name)) => {
                 out.find(RuleId::Transport, &[frame, seen.frame], || {
-                    format!("a {odd} {name} among packets of {now}")
+                    format!("{} {name} among packets of {now}", An(&odd.to_string()))
                 });
             }
             Among::Changed => {

@@ -1,6 +1,7 @@
 //! Lengths and pads of one packet, and the path MTU that all packets of a flow must have.
 
-use rdmalab_trace::{Dissection, LayerName, Record, Roce};
+use rdmalab_trace::{Dissection, LayerName, Malformed, Network, Record, Roce};
+use rdmalab_wire::ipv4::PROTOCOL_UDP;
 use rdmalab_wire::opcode::PayloadRule;
 use rdmalab_wire::{Fault, Layer, PathMtu};
 
@@ -9,6 +10,7 @@ use crate::flow::entry::Entry;
 use crate::flow::{Flow, Out};
 use crate::packet::Seen;
 use crate::rules::RuleId;
+use crate::words::Counted;
 
 /// What is broken, if it is of what RDMA consists of. Some faults have a rule of their own, and what a TCP segment has in it is
 /// looked at thing by thing.
@@ -23,7 +25,32 @@ pub(crate) fn malformed(record: &Record<'_>, dissection: &Dissection<'_>, findin
         Fault::BadValue { field: "padded length" | "pad_count", .. } => RuleId::PadCount,
         _ => RuleId::Malformed,
     };
-    findings.add(rule, None, &[record.frame], || format!("{malformed}"));
+    findings.add(rule, None, &[record.frame], || match rightly(dissection, &malformed) {
+        Some(text) => format!("{} at byte {}: {text}", malformed.layer, malformed.offset),
+        None => malformed.to_string(),
+    });
+}
+
+/// Of a length that is wrong: what it is, and what would be right.
+fn rightly(dissection: &Dissection<'_>, malformed: &Malformed) -> Option<String> {
+    let Fault::BadValue { field: "length", value } = malformed.fault else { return None };
+    if malformed.layer == LayerName::Roce(Layer::Udp) {
+        let there = match dissection.network.as_ref()? {
+            Network::V4 { header, header_length } => {
+                usize::from(header.total_length).checked_sub((*header_length).into())?
+            }
+            Network::V6(header) if header.next_header == PROTOCOL_UDP => header.payload_length.into(),
+            Network::V6(_) => return None,
+        };
+        return Some(format!("the length is {value}, should be {there}, as IP has it"));
+    }
+    let row = dissection.roce()?.packet.opcode?.row()?;
+    let right = match row.payload {
+        PayloadRule::None => "none".to_owned(),
+        PayloadRule::Exactly(bytes) => bytes.to_string(),
+        _ => return None,
+    };
+    Some(format!("{} has {}, should have {right}", row.name, Counted(value, "byte", "")))
 }
 
 const fn is_iwarp(layer: Layer) -> bool {

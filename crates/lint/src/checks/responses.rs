@@ -9,6 +9,7 @@ use crate::flow::{Flow, Out};
 use crate::packet::{OperationKind, Seen};
 use crate::reason::Reason;
 use crate::rules::RuleId;
+use crate::words::An;
 
 /// Two places of capture, one for each direction, are taken to have clocks that differ by less than this, in nanoseconds.
 const SKEW: i64 = 20_000;
@@ -198,7 +199,7 @@ impl Flow {
             return self.doubt(Reason::LostAhead);
         };
         out.find(RuleId::ResponseKind, &[seen.frame, frame], || {
-            format!("{} psn {psn} answers a {name}", seen.row.name)
+            format!("{} psn {psn} answers {}", seen.row.name, An(name))
         });
     }
 

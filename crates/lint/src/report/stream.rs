@@ -10,6 +10,7 @@ use super::operations::Operations;
 use crate::flow::times::Times;
 use crate::iwarp::ResentCause;
 use crate::reason::Reasons;
+use crate::words::Counted;
 
 /// What was counted of a direction of a stream.
 #[derive(Clone, Debug, Default)]
@@ -147,14 +148,16 @@ impl fmt::Display for StreamReport {
         for (is_so, name) in [(self.crc, " crc"), (self.markers, " markers")] {
             f.write_str(if is_so == Some(true) { name } else { "" })?;
         }
-        write!(f, ": {} segments, {} FPDUs", stats.segments, stats.fpdus)?;
+        let segments = Counted(stats.segments, "segment", "");
+        write!(f, ": {segments}, {}", Counted(stats.fpdus, "FPDU", ""))?;
         write!(f, "{}", stats.operations)?;
         if let Some(goodput) = stats.goodput().filter(|_| stats.operations.bytes() > 0) {
             write!(f, "\n  goodput      {:>8.3} Mbit/s", goodput / 1e6)?;
         }
         for (count, cause) in stats.resent.iter().zip(["duplicate acknowledgements", "timer"]) {
             if *count > 0 {
-                write!(f, "\n  sent again   {count:>8}  segments, cause {cause}")?;
+                let what = if *count == 1 { "segment" } else { "segments" };
+                write!(f, "\n  sent again   {count:>8}  {what}, cause {cause}")?;
             }
         }
         let [lost_ahead, missing] = stats.absent();

@@ -7,6 +7,7 @@ use crate::flow::times::{Times, TimesSummary};
 use crate::observer::Cause;
 use crate::reason::Reason;
 use crate::rule::Severity;
+use crate::words::Counted;
 
 /// A report, with the explanation of each rule that was broken behind its findings.
 pub struct Explained<'r>(pub &'r Report);
@@ -145,7 +146,8 @@ impl fmt::Display for FlowReport {
         if let Some(size) = self.path_mtu {
             write!(f, " mtu={size}")?;
         }
-        write!(f, ": {} requests, {} answers", stats.requests, stats.responses)?;
+        let requests = Counted(stats.requests, "request", "");
+        write!(f, ": {requests}, {}", Counted(stats.responses, "answer", ""))?;
         write!(f, "{}", stats.operations)?;
         if let Some(goodput) = stats.goodput().filter(|_| stats.operations.bytes() > 0) {
             write!(f, "\n  goodput      {:>8.3} Mbit/s", goodput / 1e6)?;
@@ -155,7 +157,8 @@ impl fmt::Display for FlowReport {
             let (packets, times) = (count(&stats.repeated, cause), count(&stats.returns, cause));
             if packets > 0 || times > 0 {
                 let times = Counted(times, "time", "");
-                write!(f, "\n  sent again   {packets:>8}  packets, {times}, cause {}", cause.name())?;
+                let what = if packets == 1 { "packet" } else { "packets" };
+                write!(f, "\n  sent again   {packets:>8}  {what}, {times}, cause {}", cause.name())?;
             }
         }
         let timeouts = count(&stats.returns, Cause::Timeout);
@@ -212,16 +215,6 @@ impl fmt::Display for TimesSummary {
             micros(self.maximum),
             Counted(self.count, "time", "")
         )
-    }
-}
-
-/// So many things, and what is said of them: "1 flow forgotten", "2 flows forgotten".
-pub(super) struct Counted(pub u64, pub &'static str, pub &'static str);
-
-impl fmt::Display for Counted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Counted(count, what, which) = self;
-        write!(f, "{count} {what}{}{which}", if *count == 1 { "" } else { "s" })
     }
 }
 

@@ -4,7 +4,7 @@ use core::fmt;
 
 use rdmalab_trace::{LinkType, Record, Unread};
 
-use super::text::Counted;
+use crate::words::Counted;
 
 /// What was not judged at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,6 +18,7 @@ mod stream_cases;
 mod talk;
 mod transports;
 mod unknown;
+mod words;
 
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 //! need no answer.
 
 use rdmalab_trace::Fpdu;
-use rdmalab_wire::iwarp::{Header, Opcode, Place, RawBody, RawSegment};
+use rdmalab_wire::iwarp::{Header, Opcode, Place, RawBody, RawSegment, Stag};
 
 use super::Heard;
 use super::terminate::turned;
@@ -161,8 +161,14 @@ impl Stream {
                     });
                 } else if offset != open.next || stag != open.stag {
                     at.find(RuleId::DdpOffset, flow, &[at.frame, open.last_frame], || {
-                        let (is, was) = (header.place, open.next);
-                        format!("{}: the message goes on at {}, should at {was:#x}", header.opcode, place(is))
+                        let expected = match header.place {
+                            Place::Tagged { .. } => {
+                                place(Place::Tagged { stag: Stag::new(open.stag), offset: open.next })
+                            }
+                            Place::Untagged { .. } => format!("{:#x}", open.next),
+                        };
+                        let is = place(header.place);
+                        format!("{}: the message goes on at {is}, should at {expected}", header.opcode)
                     });
                 }
                 // It goes on from where it is.

@@ -8,7 +8,7 @@ use core::fmt;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
-use rdmalab_trace::{Direction, LinkType, ReadError, Reader, Record};
+use rdmalab_trace::{Direction, Dissection, LinkType, ReadError, Reader, Record};
 use rdmalab_wire::{Address, Carried, Carrier, EthernetAddress, Frame, Qpn, RawPacket, pad_count};
 use serde::Serialize;
 
@@ -167,8 +167,13 @@ impl Describer<'_> {
                 let Ok(frame) = Frame::parse(data) else { return Ok(Found::Other) };
                 (Some(ethernet(&frame, data)), Carried::in_frame(&frame).and_then(Result::ok))
             }
-            LinkType::RAW_IP => (None, Carried::in_ip(data)),
+            link_type if link_type.is_bare_ip() => (None, Carried::in_ip(data)),
             LinkType::INFINIBAND => (None, Carried::in_link_packet(data).and_then(Result::ok)),
+            // Descriptions have no header to put in its place.
+            LinkType::LINUX_SLL | LinkType::LINUX_SLL2 | LinkType::NULL | LinkType::LOOP => {
+                let is_roce = Dissection::of(record).roce().is_some();
+                return Ok(if is_roce { Found::Undescribed } else { Found::Other });
+            }
             _ => return Ok(Found::Other),
         };
         let Some(carried) = carried else { return Ok(Found::Other) };
@@ -185,6 +190,8 @@ impl Describer<'_> {
             flow: Some(flow_name(index)),
             opcode: Some(Given(opcode)),
             ethernet: ethernet.as_ref().and_then(packet::ethernet),
+            link_type: (record.link_type.is_bare_ip() && record.link_type != LinkType::RAW_IP)
+                .then_some(record.link_type.0),
             ..PacketSpec::default()
         };
         packet::payload(&mut spec, &raw, flow);

@@ -341,6 +341,54 @@ fn survives(packets: &[(u16, Vec<u8>, u32)]) {
     assert!(again.finish().unwrap() == file, "{text}");
 }
 
+/// Each block of TOML in SPEC.md, and that the headers' examples leave out no field but addresses and what is set elsewhere.
+#[test]
+fn every_example_of_the_specification_can_be_crafted() {
+    let text = include_str!("../SPEC.md");
+    let examples: Vec<&str> =
+        text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert_eq!(examples.len(), 4);
+    for example in &examples {
+        assert!(!crafted(example).unwrap_or_else(|error| panic!("{error}\n{example}")).is_empty());
+    }
+    let all = examples.concat();
+    let code = include_str!("../src/fields.rs");
+    let sets = code.split("\nfields! {").nth(1).unwrap().split("\n}").next().unwrap();
+    for line in sets.lines().filter(|line| !line.trim_start().starts_with("///")) {
+        let fields = line.split('{').next_back().unwrap();
+        for field in fields.split([',', ';', '}']) {
+            let name = field.split(':').next().unwrap().trim();
+            assert!(name.is_empty() || all.contains(&format!("{name} = ")), "{name} has no example");
+        }
+    }
+}
+
+/// Bare IP by each of its numbers has fields, what stands behind another header is bytes, and is counted as RoCE that has no fields.
+#[test]
+fn packets_of_every_link_come_back() {
+    let ip = crafted(
+        r#"
+        flow.one = { from = "a", to = "b", raw_ip = true }
+        host.a = {}
+        host.b = {}
+        packet = [{ flow = "one", opcode = "RC_SEND_ONLY", payload = { text = "hello" } }]
+        "#,
+    )
+    .unwrap()
+    .swap_remove(0);
+    let cooked = [&[0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8, 0][..], &ip].concat();
+    let of_loopback = [&[2, 0, 0, 0][..], &ip].concat();
+    for (link, bytes, as_fields) in
+        [(12, &ip, 1), (14, &ip, 1), (101, &ip, 1), (228, &ip, 1), (113, &cooked, 0), (0, &of_loopback, 0)]
+    {
+        let packets = [(link, bytes.clone(), 0), (link, bytes.clone(), 0)];
+        survives(&packets);
+        let described = describe(&capture(&packets)[..], &mut Vec::new()).unwrap();
+        assert_eq!(described.typed, 2 * as_fields, "{link}");
+        assert_eq!(described.raw_infiniband, 2 - 2 * as_fields, "{link}");
+    }
+}
+
 const CARRIERS: [&str; 4] = ["roce2", "roce1", "infiniband", "infiniband-grh"];
 
 proptest! {

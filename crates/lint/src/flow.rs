@@ -8,6 +8,7 @@
 //!   what the responder has answered for (the walk over messages in PSN order has come so far), what was sent;
 //! * what the responder said last.
 
+mod datagrams;
 pub(crate) mod effect;
 pub(crate) mod entry;
 pub(crate) mod gaps;
@@ -28,6 +29,7 @@ use crate::packet::FlowKey;
 use crate::reason::{Reason, Reasons};
 use crate::report::Stats;
 use crate::rules::RuleId;
+use datagrams::Datagrams;
 use effect::Effect;
 use heard::Heard;
 use mtu::Sizes;
@@ -159,6 +161,8 @@ pub(crate) struct Flow {
     pub timer: Timer,
     pub replies: Replies,
     pub said: Heard,
+    /// The last datagrams, of one that is unreliable.
+    pub datagrams: Datagrams,
     /// Frame of the last packet with a congestion mark to this queue pair.
     pub marked: Option<u64>,
     /// A notification without a mark has been told of.
@@ -235,6 +239,7 @@ impl Flow {
             timer: Timer::default(),
             replies: Replies::default(),
             said: Heard::default(),
+            datagrams: Datagrams::default(),
             marked: None,
             unprovoked_told: false,
             notified: None,

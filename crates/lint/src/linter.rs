@@ -3,6 +3,7 @@
 
 mod connections;
 mod cut;
+mod fragments;
 
 use rdmalab_trace::{Dissection, Icrc, Record, Roce, Streams, Unread};
 use rdmalab_wire::{Ecn, Pause, Psn, Qpn, TransportKind};
@@ -19,6 +20,7 @@ use crate::reason::{Reason, Reasons};
 use crate::report::{FlowReport, Report, Totals, Unjudged};
 use crate::table::Table;
 use cut::Cuts;
+use fragments::Fragments;
 
 /// Judges the packets of one capture, in their order.
 ///
@@ -47,6 +49,7 @@ pub struct Linter {
     totals: Totals,
     unjudged: Unjudged,
     cuts: Cuts,
+    fragments: Fragments,
     /// The time of the last packet, in nanoseconds.
     now: i64,
 }
@@ -71,6 +74,7 @@ impl Linter {
             totals: Totals::default(),
             unjudged: Unjudged::default(),
             cuts: Cuts::default(),
+            fragments: Fragments::default(),
             now: 0,
         }
     }
@@ -93,11 +97,20 @@ impl Linter {
         let before = self.findings.kept.len();
         match dissection.unread(record) {
             Some(unread) => {
-                self.unjudged.add(unread, record);
-                if unread == Unread::Headers {
-                    self.cut(record, dissection, observer);
+                let is_other = unread == Unread::Fragment && self.fragments.are_of_others(dissection);
+                if !is_other {
+                    self.unjudged.add(unread, record);
+                }
+                match unread {
+                    Unread::Headers => self.cut(record, dissection, Reason::HeadersCut, observer),
+                    Unread::Fragment if !is_other => {
+                        self.cut(record, dissection, Reason::Fragments, observer)
+                    }
+                    Unread::Merged => self.cut(record, dissection, Reason::Merged, observer),
+                    _ => {}
                 }
             }
+            None if dissection.fragment().is_some() => self.fragments.of_others(dissection),
             None => lengths::malformed(record, dissection, &mut self.findings),
         }
         self.totals.fpdus += dissection.iwarp.len() as u64;
@@ -117,7 +130,7 @@ impl Linter {
         };
         self.totals.roce += 1;
         checksums::of_roce(record, dissection, roce, &mut self.findings, &mut self.reasons);
-        if !matches!(roce.icrc, Icrc::Wrong { .. }) {
+        if !matches!(roce.icrc, Icrc::Wrong { .. } | Icrc::Merged { .. }) {
             lengths::pad(record, roce, &mut self.findings);
             headers::of_roce(record, roce, &mut self.findings);
             congestion::form(record, roce, &mut self.findings);
@@ -184,8 +197,18 @@ impl Linter {
             (TransportKind::Ud, _) => {
                 lengths::datagram(seen, &mut out);
                 flow.stats.saw_request(seen.frame, seen.time);
-                flow.stats.operation(OperationKind::Send, seen.payload_length as u64, seen.time, seen.time);
-                Role::Alone
+                if flow.datagrams.is_again(seen) {
+                    flow.stats.duplicates += 1;
+                    Role::Duplicate
+                } else {
+                    flow.stats.operation(
+                        OperationKind::Send,
+                        seen.payload_length as u64,
+                        seen.time,
+                        seen.time,
+                    );
+                    Role::Alone
+                }
             }
             (_, Some(kind)) if seen.row.is_request => flow.request(seen, kind, &mut out),
             _ => match self.table.requests_of(place, seen) {

@@ -27,6 +27,10 @@ pub enum Reason {
     Cut,
     /// The capture cut packets within their headers, which may have been of the conversation.
     HeadersCut,
+    /// IP fragments, which are not put together, may have been of the conversation.
+    Fragments,
+    /// Packets of the conversation are several datagrams in one, which segmentation offload was still to cut.
+    Merged,
     /// The capture has no times.
     NoTimes,
     /// Packets have no changing IP identification, so that one packet seen twice and two that are the same look alike.
@@ -51,7 +55,7 @@ pub enum Reason {
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Reason; 19] = [
+    pub const ALL: [Reason; 21] = [
         Reason::AnswersUnknown,
         Reason::RequestsUnknown,
         Reason::AgreementUnknown,
@@ -61,6 +65,8 @@ impl Reason {
         Reason::Duplicated,
         Reason::Cut,
         Reason::HeadersCut,
+        Reason::Fragments,
+        Reason::Merged,
         Reason::NoTimes,
         Reason::NoIdentification,
         Reason::PathMtuUnknown,
@@ -130,7 +136,7 @@ impl Reason {
                 MpaPad,
                 MpaMarker,
             ],
-            Reason::HeadersCut => &[
+            Reason::HeadersCut | Reason::Fragments | Reason::Merged => &[
                 CmPsn,
                 OpcodeOrder,
                 MessageLength,
@@ -243,6 +249,10 @@ impl fmt::Display for Reason {
             Reason::Duplicated => "packets are in the capture twice",
             Reason::Cut => "the capture cut packets",
             Reason::HeadersCut => "the capture cut packets within their headers, and they may be of it",
+            Reason::Fragments => "IP fragments may be of it, and are not put together",
+            Reason::Merged => {
+                "packets are several datagrams in one, which segmentation offload leaves together"
+            }
             Reason::NoTimes => "the capture has no times",
             Reason::NoIdentification => "packets have no changing IP identification",
             Reason::PathMtuUnknown => "the path MTU does not follow from the packets",

@@ -8,7 +8,9 @@
 
 mod infiniband;
 mod malformed;
+mod merged;
 mod network;
+mod stand_in;
 mod unread;
 
 use std::net::IpAddr;
@@ -16,6 +18,7 @@ use std::net::IpAddr;
 use rdmalab_wire::ethernet::{
     ETHERTYPE_ARP, ETHERTYPE_FLOW_CONTROL, ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_ROCE_V1,
 };
+use rdmalab_wire::frame::MOST_TAGS;
 use rdmalab_wire::{
     Carried, EthernetHeader, Fault, Frame, Ipv4Header, Ipv6Header, Layer, Lrh, ParseError, Pause, UdpHeader,
     VlanTag,
@@ -26,6 +29,7 @@ use crate::streams::IwarpUnit;
 use etherparse::{ArpPacketSlice, Icmpv4Slice, Icmpv6Slice, TcpOptionElement, TcpSlice};
 pub use infiniband::{Icrc, Roce, Vcrc};
 pub use malformed::{LayerName, Malformed};
+pub use stand_in::{Cooked, StandIn};
 pub use unread::Unread;
 
 /// Frames whose type is less than this are IEEE 802.3: it is a length.
@@ -36,12 +40,16 @@ const FIRST_ETHERTYPE: u16 = 0x0600;
 pub struct Dissection<'a> {
     /// The Ethernet header, if there is a whole one.
     pub ethernet: Option<EthernetHeader>,
+    /// The header that stands in the place of a link's, if there is a whole one.
+    pub stand_in: Option<StandIn>,
     /// VLAN tags, the outer one first.
-    pub vlan: [Option<VlanTag>; 2],
-    /// The protocol behind the Ethernet header and the tags.
+    pub vlan: [Option<VlanTag>; MOST_TAGS],
+    /// The protocol behind the Ethernet header, or a cooked one, and the tags.
     pub ethertype: Option<u16>,
     /// The IP header, if there is a whole one.
     pub network: Option<Network>,
+    /// Where the network layer begins, in bytes of the frame, as far as the headers of the link tell.
+    pub network_offset: usize,
     /// The first thing that is wrong, unless it is that the capture cut the packet.
     pub malformed: Option<Malformed>,
     /// Whether the capture kept less of the packet than one needs to know all of it.
@@ -49,6 +57,8 @@ pub struct Dissection<'a> {
     /// What of iWARP this packet completed, in the order of the stream; empty unless
     /// [`Streams::dissect`](crate::Streams::dissect) took the packet apart.
     pub iwarp: Vec<IwarpUnit>,
+    /// Bytes of the link's header, or of what stands in its place, without tags.
+    pub(crate) link_length: usize,
     pub(crate) content: Content<'a>,
 }
 
@@ -64,6 +74,19 @@ pub enum Network {
     },
     /// IPv6.
     V6(Ipv6Header),
+}
+
+/// A piece of an IP packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// The protocol of the whole.
+    pub protocol: u8,
+    /// Where the piece belongs in it, in bytes.
+    pub offset: usize,
+    /// What all its pieces have in common, besides the addresses.
+    pub identification: u32,
+    /// Of the first piece of a UDP datagram: the port that it goes to.
+    pub udp_port: Option<u16>,
 }
 
 /// A TCP segment, without its data.
@@ -99,12 +122,14 @@ pub(crate) enum Content<'a> {
     Link(LinkType),
     /// An Ethernet payload that is not taken apart. The length is in bytes.
     Ethertype { ethertype: u16, length: usize },
+    /// What a header in the place of a link's gives another number than an ethertype. The length is in bytes.
+    LinkProtocol { protocol: u32, length: usize },
     /// An IEEE 802.3 frame: no ethertype but a length.
     Ieee8023 { length: u16 },
     /// Address resolution.
     Arp(ArpPacketSlice<'a>),
-    /// A piece of an IP packet.
-    Fragment { protocol: u8, offset: usize, length: usize },
+    /// A piece of an IP packet. The length is in bytes.
+    Fragment { fragment: Fragment, length: usize },
     /// ICMP.
     Icmp { icmp: Icmpv4Slice<'a>, length: usize },
     /// ICMPv6, neighbour discovery in it.
@@ -128,18 +153,25 @@ impl<'a> Dissection<'a> {
     pub fn of(record: &Record<'a>) -> Dissection<'a> {
         let mut dissection = Dissection {
             ethernet: None,
-            vlan: [None; 2],
+            stand_in: None,
+            vlan: [None; MOST_TAGS],
             ethertype: None,
             network: None,
+            network_offset: 0,
             malformed: None,
             cut: false,
             iwarp: Vec::new(),
+            link_length: 0,
             content: Content::Unknown,
         };
         let mut pass = Pass { dissection: &mut dissection, captured_in_part: record.is_cut() };
         let result = match record.link_type {
             LinkType::ETHERNET => pass.ethernet(record.data),
-            LinkType::RAW_IP | LinkType::IPV4 | LinkType::IPV6 => pass.ip(record.data, 0),
+            link_type if link_type.is_bare_ip() => pass.ip(record.data, 0),
+            LinkType::LINUX_SLL => pass.cooked_1(record.data),
+            LinkType::LINUX_SLL2 => pass.cooked_2(record.data),
+            LinkType::NULL => pass.family(record.data, false),
+            LinkType::LOOP => pass.family(record.data, true),
             LinkType::INFINIBAND => pass.link_packet(record.data),
             other => {
                 pass.dissection.content = Content::Link(other);
@@ -164,6 +196,14 @@ impl<'a> Dissection<'a> {
     pub fn pause(&self) -> Option<&Pause> {
         match &self.content {
             Content::Pause(pause) => Some(pause),
+            _ => None,
+        }
+    }
+
+    /// The piece of an IP packet, if it is one.
+    pub fn fragment(&self) -> Option<&Fragment> {
+        match &self.content {
+            Content::Fragment { fragment, .. } => Some(fragment),
             _ => None,
         }
     }
@@ -231,7 +271,15 @@ impl<'a> Pass<'_, 'a> {
 
     fn ethernet(&mut self, bytes: &'a [u8]) -> Result<(), Malformed> {
         self.dissection.ethernet = bytes.first_chunk().map(EthernetHeader::decode);
+        self.dissection.link_length = EthernetHeader::LENGTH;
+        self.dissection.network_offset = EthernetHeader::LENGTH;
         let frame = Frame::parse(bytes)?;
+        self.behind_link(&frame)
+    }
+
+    /// What is behind the header of a link that has ethertypes, and behind the tags.
+    fn behind_link(&mut self, frame: &Frame<'a>) -> Result<(), Malformed> {
+        self.dissection.network_offset = frame.network_offset;
         self.dissection.vlan = frame.vlan;
         self.dissection.ethertype = Some(frame.ethertype);
         let length = frame.network.len();
@@ -250,7 +298,7 @@ impl<'a> Pass<'_, 'a> {
                 }
                 Err(error) => return Err(error.behind(frame.network_offset).into()),
             },
-            ETHERTYPE_ROCE_V1 => match Carried::in_frame(&frame) {
+            ETHERTYPE_ROCE_V1 => match Carried::in_frame(frame) {
                 Some(carried) => {
                     self.carried(&carried?);
                     return Ok(());

@@ -14,7 +14,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 
 use rdmalab_wire::EthernetAddress;
 
-use crate::dissect::{Content, Dissection, Network};
+use crate::dissect::{Content, Cooked, Dissection, Network, StandIn};
 use crate::line::since_first;
 use crate::record::{Direction, Record};
 use crate::streams::IwarpUnit;
@@ -179,13 +179,29 @@ fn link<E>(dissection: &Dissection<'_>, each: Visitor<'_, E>) -> Result<(), E> {
         each("eth.dst", Value::Ethernet(header.destination))?;
         each("eth.src", Value::Ethernet(header.source))?;
     }
-    // Wireshark gives both tags one name; the inner one keeps it here.
-    let [outer, inner] = &dissection.vlan;
-    let (outer, inner) = if inner.is_some() { (outer, inner) } else { (&None, outer) };
+    match &dissection.stand_in {
+        Some(StandIn::Cooked(header)) => cooked(header, each)?,
+        Some(StandIn::Family { number, .. }) if *number < 0x0600 || *number > 0xffff => {
+            each("null.family", Value::Number((*number).into()))?;
+        }
+        Some(StandIn::Family { number, .. }) => each("null.type", Value::Hex((*number).into(), 4))?,
+        None => {}
+    }
+    // Wireshark gives all tags one name; the innermost one keeps it here.
+    let (outer, middle, inner) = match &dissection.vlan {
+        [one, None, _] => (&None, &None, one),
+        [outer, inner, None] => (outer, &None, inner),
+        [outer, middle, inner] => (outer, middle, inner),
+    };
     if let Some(tag) = outer {
         each("rdmalab.outer_vlan.priority", Value::Number(tag.priority.into()))?;
         each("rdmalab.outer_vlan.dei", Value::Flag(tag.drop_eligible))?;
         each("rdmalab.outer_vlan.id", Value::Number(tag.id.into()))?;
+    }
+    if let Some(tag) = middle {
+        each("rdmalab.middle_vlan.priority", Value::Number(tag.priority.into()))?;
+        each("rdmalab.middle_vlan.dei", Value::Flag(tag.drop_eligible))?;
+        each("rdmalab.middle_vlan.id", Value::Number(tag.id.into()))?;
     }
     if let Some(tag) = inner {
         each("vlan.priority", Value::Number(tag.priority.into()))?;
@@ -193,8 +209,37 @@ fn link<E>(dissection: &Dissection<'_>, each: Visitor<'_, E>) -> Result<(), E> {
         each("vlan.id", Value::Number(tag.id.into()))?;
     }
     match (dissection.ethertype, inner) {
-        (Some(ethertype), None) => each("eth.type", Value::Hex(ethertype.into(), 4)),
+        (Some(ethertype), None) if dissection.ethernet.is_some() => {
+            each("eth.type", Value::Hex(ethertype.into(), 4))
+        }
         (Some(ethertype), Some(_)) => each("vlan.etype", Value::Hex(ethertype.into(), 4)),
         _ => Ok(()),
     }
+}
+
+fn cooked<E>(header: &Cooked, each: Visitor<'_, E>) -> Result<(), E> {
+    if let Some(interface) = header.interface {
+        each("sll.ifindex", Value::Number(interface.into()))?;
+    }
+    each("sll.pkttype", Value::Number(header.packet_type.into()))?;
+    each("sll.hatype", Value::Number(header.hardware.into()))?;
+    each("sll.halen", Value::Number(header.address_length.into()))?;
+    let (sender, unused) = header.sender();
+    match (sender, header.ethernet_sender()) {
+        ([], _) => {}
+        (_, Some(address)) => each("sll.src.eth", Value::Ethernet(address))?,
+        ([a, b, c, d], _) => each("sll.src.ipv4", Value::Ipv4(Ipv4Addr::new(*a, *b, *c, *d)))?,
+        (other, _) => each("sll.src.other", Value::Bytes(other))?,
+    }
+    if !unused.is_empty() {
+        each("sll.unused", Value::Bytes(unused))?;
+    }
+    let name = if header.is_gre() {
+        "sll.gretype"
+    } else if header.has_ethertype() {
+        "sll.etype"
+    } else {
+        "sll.ltype"
+    };
+    each(name, Value::Hex(header.protocol.into(), 4))
 }

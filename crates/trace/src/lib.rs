@@ -48,7 +48,10 @@ mod streams;
 mod tree;
 mod write;
 
-pub use dissect::{Dissection, Icrc, LayerName, Malformed, Network, Roce, TcpSegment, Unread, Vcrc};
+pub use dissect::{
+    Cooked, Dissection, Fragment, Icrc, LayerName, Malformed, Network, Roce, StandIn, TcpSegment, Unread,
+    Vcrc,
+};
 pub use dump::{DumpError, DumpOptions, Fpdus, Summary, Trouble, dump};
 pub use fields::Value;
 pub use filter::{Filter, FilterError, LONGEST_FILTER, MOST_TESTS};

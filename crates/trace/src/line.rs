@@ -19,7 +19,7 @@ use etherparse::{ArpOperation, ArpPacketSlice, Icmpv4Slice, Icmpv4Type, Icmpv6Sl
 use etherparse::{IpNumber, TcpSlice};
 use rdmalab_wire::{Ecn, EthernetAddress};
 
-use crate::dissect::{Content, Dissection, Network, Roce};
+use crate::dissect::{Content, Dissection, Fragment, Network, Roce, StandIn};
 use crate::record::Record;
 
 /// One packet as one line, without the line's end. `{:#}` leaves out what aligns lines with each other.
@@ -137,7 +137,13 @@ fn addresses(f: &mut Formatter<'_>, dissection: &Dissection<'_>) -> fmt::Result 
         }
         (Some(Network::V6(header)), _) => write!(f, " {} > {}", header.source, header.destination),
         (None, Some(header)) => write!(f, " {} > {}", header.source, header.destination),
-        (None, None) => f.write_str(" ? > ?"),
+        (None, None) => {
+            let Some(StandIn::Cooked(cooked)) = dissection.stand_in else { return f.write_str(" ? > ?") };
+            match cooked.ethernet_sender() {
+                Some(sender) => write!(f, " {sender} > ?"),
+                None => f.write_str(" ? > ?"),
+            }
+        }
     }
 }
 
@@ -185,7 +191,7 @@ fn content(f: &mut Formatter<'_>, dissection: &Dissection<'_>) -> fmt::Result {
         Content::Arp(packet) => arp(f, packet),
         Content::Icmp { icmp: message, length } => icmp(f, message, *length),
         Content::Icmpv6 { icmp: message, length } => icmpv6(f, message, *length),
-        Content::Fragment { protocol, offset, length } => {
+        Content::Fragment { fragment: Fragment { protocol, offset, .. }, length } => {
             write!(f, " IP fragment protocol={protocol} offset={offset} len={length}")
         }
         Content::Ip { protocol, length } => match IpNumber(*protocol).keyword_str() {
@@ -197,6 +203,9 @@ fn content(f: &mut Formatter<'_>, dissection: &Dissection<'_>) -> fmt::Result {
             0x8808 => write!(f, " MAC control len={length}"),
             _ => write!(f, " EtherType {ethertype:#06x} len={length}"),
         },
+        Content::LinkProtocol { protocol, length } => {
+            write!(f, " link protocol {protocol:#06x} len={length}")
+        }
         Content::Ieee8023 { length } => write!(f, " IEEE 802.3 len={length}"),
         Content::Link(link_type) => write!(f, " {link_type}, not taken apart"),
         Content::Unknown => Ok(()),

@@ -63,7 +63,7 @@ pub fn fields(
         // Names of management datagrams may stand several times, but their order is that of their places.
         let place = match data.clone().position(|(known, _)| known == name) {
             Some(index) => data.nth(index).map(|(_, place)| place),
-            None => spot(name).and_then(|spot| starts.place(spot, &value)),
+            None => starts.spot(name).and_then(|spot| starts.place(spot, &value)),
         };
         each(&Field {
             name,

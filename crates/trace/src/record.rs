@@ -11,23 +11,41 @@ use crate::read::options::Comments;
 pub struct LinkType(pub u16);
 
 impl LinkType {
+    /// The loopback of the BSDs: an address family in the byte order of the host that captured.
+    pub const NULL: LinkType = LinkType(0);
     /// Ethernet, beginning with the destination address, usually without the frame check sequence.
     pub const ETHERNET: LinkType = LinkType(1);
-    /// IPv4 or IPv6 without a link header; the first four bits tell which.
+    /// IPv4 or IPv6 without a link header; the first four bits tell which. The numbers 12 and 14, which some systems have for
+    /// it inside, stand in files, too.
     pub const RAW_IP: LinkType = LinkType(101);
+    /// The loopback of OpenBSD: an address family in network byte order.
+    pub const LOOP: LinkType = LinkType(108);
+    /// Linux' cooked header, version 1: of all interfaces at once (`tcpdump -i any`).
+    pub const LINUX_SLL: LinkType = LinkType(113);
     /// IPv4 without a link header.
     pub const IPV4: LinkType = LinkType(228);
     /// IPv6 without a link header.
     pub const IPV6: LinkType = LinkType(229);
     /// InfiniBand, beginning with the local route header.
     pub const INFINIBAND: LinkType = LinkType(247);
+    /// Linux' cooked header, version 2, which names the interface.
+    pub const LINUX_SLL2: LinkType = LinkType(276);
+
+    /// Whether an IP header comes first.
+    pub const fn is_bare_ip(self) -> bool {
+        matches!(self, LinkType(12 | 14) | LinkType::RAW_IP | LinkType::IPV4 | LinkType::IPV6)
+    }
 }
 
 impl core::fmt::Display for LinkType {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match *self {
             LinkType::ETHERNET => f.write_str("Ethernet"),
-            LinkType::RAW_IP => f.write_str("raw IP"),
+            LinkType::NULL => f.write_str("BSD loopback"),
+            LinkType::LOOP => f.write_str("OpenBSD loopback"),
+            LinkType::LINUX_SLL => f.write_str("Linux cooked"),
+            LinkType::LINUX_SLL2 => f.write_str("Linux cooked, version 2"),
+            LinkType(12 | 14) | LinkType::RAW_IP => f.write_str("raw IP"),
             LinkType::IPV4 => f.write_str("raw IPv4"),
             LinkType::IPV6 => f.write_str("raw IPv6"),
             LinkType::INFINIBAND => f.write_str("InfiniBand"),

@@ -139,7 +139,7 @@ fn a_value_of_another_kind_is_refused_when_it_meets_the_field() {
 fn quoted_names(source: &str, names: &mut BTreeSet<String>) {
     let fields =
         ["infiniband", "rdmalab", "ip", "ipv6", "tcp", "udp", "eth", "arp", "macc", "icmp", "icmpv6"];
-    let more = ["vlan", "frame", "iwarp_mpa", "iwarp_ddp", "iwarp_rdma"];
+    let more = ["vlan", "sll", "null", "frame", "iwarp_mpa", "iwarp_ddp", "iwarp_rdma"];
     for word in source.split('"') {
         let plain = word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._".contains(&b));
         let front = word.split('.').next().unwrap();

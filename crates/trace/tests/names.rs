@@ -50,6 +50,7 @@ fn packets() -> Vec<Vec<u8>> {
     let longer = [crafted::management().next().unwrap(), vec![0; 4]].concat();
     packets.push(ethernet(0x0800, &carried(v4, &longer)));
     packets.push([&packets[0][..12], &hex("88a8 6005 8100 2006"), &packets[0][12..]].concat());
+    packets.push([&packets[0][..12], &hex("9100 6005 8100 2006 8100 2007"), &packets[0][12..]].concat());
     packets.push(ethernet(0x0800, &hex("45")));
     // The markers of the first connection are wrong, the CRC of the second.
     for (port, damage) in [(40_000, 515), (40_001, 100)] {

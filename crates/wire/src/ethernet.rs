@@ -6,7 +6,7 @@
 //! | 6 | 48 | source |
 //! | 12 | 16 | ethertype: the protocol behind, or 0x8100 / 0x88a8 for a tag |
 //!
-//! A tag, behind an ethertype that says so:
+//! A tag, behind an ethertype that says so (0x8100, 0x88a8, or 0x9100 of switches from before IEEE 802.1ad):
 //!
 //! | offset | bits | name |
 //! |---|---|---|
@@ -27,6 +27,8 @@ pub const ETHERTYPE_IPV6: u16 = 0x86dd;
 pub const ETHERTYPE_VLAN: u16 = 0x8100;
 /// Ethertype of an 802.1ad service tag.
 pub const ETHERTYPE_SERVICE_VLAN: u16 = 0x88a8;
+/// Ethertype of an outer tag as switches wrote it before IEEE 802.1ad had one.
+pub const ETHERTYPE_OLD_SERVICE_VLAN: u16 = 0x9100;
 /// Ethertype of MAC control: PAUSE and priority flow control.
 pub const ETHERTYPE_FLOW_CONTROL: u16 = 0x8808;
 /// Ethertype of RoCE v1.

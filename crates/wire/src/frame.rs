@@ -1,15 +1,19 @@
 //! An Ethernet frame, as far as the network layer.
 //!
-//! Up to two VLAN tags are looked through. What is behind the last ethertype is not looked at, but by
+//! Up to three VLAN tags are looked through. What is behind the last ethertype is not looked at, but by
 //! [`roce_v2`], which only asks whether a frame is for the RoCE v2 port.
 
 use crate::error::{Layer, ParseError};
 use crate::ethernet::{
-    ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_SERVICE_VLAN, ETHERTYPE_VLAN, EthernetHeader, VlanTag,
+    ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_OLD_SERVICE_VLAN, ETHERTYPE_SERVICE_VLAN, ETHERTYPE_VLAN,
+    EthernetHeader, VlanTag,
 };
 use crate::ipv4::PROTOCOL_UDP;
 use crate::reader::Reader;
 use crate::udp::ROCE_V2_PORT;
+
+/// So many VLAN tags are looked through.
+pub const MOST_TAGS: usize = 3;
 
 /// An Ethernet frame, without preamble and frame check sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,8 +21,8 @@ pub struct Frame<'a> {
     /// The Ethernet header, with the ethertype of the first tag if there is one.
     pub ethernet: EthernetHeader,
     /// The VLAN tags, the outer one first.
-    pub vlan: [Option<VlanTag>; 2],
-    /// The protocol behind the header and the tags. A third tag counts as a protocol.
+    pub vlan: [Option<VlanTag>; MOST_TAGS],
+    /// The protocol behind the header and the tags. A fourth tag counts as a protocol.
     pub ethertype: u16,
     /// Where that protocol begins, in bytes.
     pub network_offset: usize,
@@ -27,7 +31,7 @@ pub struct Frame<'a> {
 }
 
 const fn is_vlan(ethertype: u16) -> bool {
-    matches!(ethertype, ETHERTYPE_VLAN | ETHERTYPE_SERVICE_VLAN)
+    matches!(ethertype, ETHERTYPE_VLAN | ETHERTYPE_SERVICE_VLAN | ETHERTYPE_OLD_SERVICE_VLAN)
 }
 
 impl<'a> Frame<'a> {
@@ -38,19 +42,37 @@ impl<'a> Frame<'a> {
     /// A header or a tag that is cut off.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Frame<'a>, ParseError> {
-        let mut reader = Reader::new(bytes);
-        let ethernet = EthernetHeader::decode(reader.take(Layer::Ethernet)?);
+        let ethernet = EthernetHeader::decode(Reader::new(bytes).take(Layer::Ethernet)?);
+        Frame::behind(ethernet, bytes, EthernetHeader::LENGTH)
+    }
+
+    /// The frame that has this header, whatever stands in its place: tags, if its ethertype says so, and protocol begin at
+    /// `offset` in these bytes.
+    ///
+    /// # Errors
+    ///
+    /// A tag that is cut off.
+    #[inline]
+    pub fn behind(ethernet: EthernetHeader, bytes: &'a [u8], offset: usize) -> Result<Frame<'a>, ParseError> {
+        let mut reader = Reader::new(bytes.get(offset..).unwrap_or_default());
         let mut ethertype = ethernet.ethertype;
-        let mut vlan = [None; 2];
+        let mut vlan = [None; MOST_TAGS];
         for place in &mut vlan {
             if !is_vlan(ethertype) {
                 break;
             }
-            let (tag, behind) = VlanTag::decode(reader.take(Layer::Vlan)?);
+            let (tag, behind) =
+                VlanTag::decode(reader.take(Layer::Vlan).map_err(|error| error.behind(offset))?);
             *place = Some(tag);
             ethertype = behind;
         }
-        Ok(Frame { ethernet, vlan, ethertype, network_offset: reader.offset(), network: reader.rest() })
+        Ok(Frame {
+            ethernet,
+            vlan,
+            ethertype,
+            network_offset: offset + reader.offset(),
+            network: reader.rest(),
+        })
     }
 }
 

@@ -91,6 +91,15 @@ fn what_cannot_be_read_exits_with_two_and_keeps_no_other_from_being_judged() {
         rdmalab(&["lint", "--json", "/nowhere/at.all", text(&none), text(&capture("rping.pcap"))]).exits(2);
     let errors: Vec<bool> = json.lines().iter().map(|line| !line.contains("\"error\":null")).collect();
     assert_eq!(errors, [true, true, false], "{}", json.out);
+    // As LINT.md says: of what cannot be read at all there are these two alone.
+    let keys = |line: &str| {
+        let object: serde_json::Value = serde_json::from_str(line).unwrap();
+        object.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    let lines = json.lines();
+    assert_eq!(keys(lines[0]), ["error", "file"], "{}", json.out);
+    assert_eq!(keys(lines[1]), ["error", "file"], "{}", json.out);
+    assert!(keys(lines[2]).len() > 20, "{}", json.out);
     let bytes = fs::read(capture("rping.pcap")).unwrap();
     let run = with_input(&["lint", "-"], &bytes[..3000]).exits(2).says("standard input: after packet");
     assert!(run.out.contains("flow 1: RC"), "{}", run.out);

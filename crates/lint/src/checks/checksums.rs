@@ -8,10 +8,6 @@ use crate::finding::Findings;
 use crate::reason::{Reason, Reasons};
 use crate::rules::RuleId;
 
-/// Bytes of an Ethernet header, and of a tag.
-const ETHERNET: usize = 14;
-const TAG: usize = 4;
-
 /// Checksums of an InfiniBand packet and of what carries it.
 pub(crate) fn of_roce(
     record: &Record<'_>,
@@ -28,6 +24,8 @@ pub(crate) fn of_roce(
         }
         Icrc::Cut => reasons.add(Reason::Cut),
         Icrc::Right | Icrc::Broken => {}
+        // Those of each datagram are still to be made, or were looked at before.
+        Icrc::Merged { .. } => return,
     }
     if let Some(Vcrc::Wrong { expected, found }) = roce.vcrc {
         findings.add(RuleId::Vcrc, None, &frame, || format!("VCRC is {found:04x}, should be {expected:04x}"));
@@ -66,11 +64,8 @@ fn udp(
     else {
         return;
     };
-    let link = match dissection.ethernet {
-        Some(_) => ETHERNET + TAG * dissection.vlan.iter().flatten().count(),
-        None => 0,
-    };
-    let data = record.data.get(link + ip_length + UdpHeader::LENGTH..).unwrap_or_default();
+    let data =
+        record.data.get(dissection.network_offset + ip_length + UdpHeader::LENGTH..).unwrap_or_default();
     let Some(data) =
         usize::from(udp.length).checked_sub(UdpHeader::LENGTH).and_then(|length| data.get(..length))
     else {

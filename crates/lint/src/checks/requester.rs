@@ -299,8 +299,8 @@ impl Flow {
 
     /// A packet that the capture cut may have been of this conversation: what there was is judged as it is, and what follows as if the
     /// capture began with it.
-    pub(crate) fn interrupt(&mut self, out: &mut Out<'_>) {
-        self.doubt(Reason::HeadersCut);
+    pub(crate) fn interrupt(&mut self, why: Reason, out: &mut Out<'_>) {
+        self.doubt(why);
         self.never_told();
         if let Some(next) = self.requests.as_ref().map(|requests| requests.next) {
             self.walk_to(next, 0, out);

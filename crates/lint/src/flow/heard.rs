@@ -5,9 +5,9 @@ use rdmalab_wire::Psn;
 use crate::packet::Seen;
 
 /// IP identifications below this are those of the pieces of one send, which the kernel cut up, and come again and again.
-const IDENTIFIES: u16 = 64;
+pub(crate) const IDENTIFIES: u16 = 64;
 /// The same again within so many nanoseconds is one packet, if it names no packet and nothing was sent again in between.
-const SOON: i64 = 500_000;
+pub(crate) const SOON: i64 = 500_000;
 /// What comes again within so many nanoseconds is seen twice: the shortest timeout in use is longer.
 pub(crate) const AT_ONCE: i64 = 60_000;
 /// Between the identifications of packets that may change places there are at most so many.

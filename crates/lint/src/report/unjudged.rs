@@ -20,6 +20,12 @@ pub struct Unjudged {
     pub management: u64,
     /// Packets that the capture cut within TCP's header.
     pub tcp_headers: u64,
+    /// IP fragments of RoCE, or of what may be RoCE or iWARP; the first frame. The conversations that they may be of are judged behind
+    /// each as if the capture began there.
+    pub fragments: Option<(u64, u64)>,
+    /// Packets that are several datagrams of RoCE in one, and the first frame; their conversations are judged behind each as if the
+    /// capture began there.
+    pub merged: Option<(u64, u64)>,
     /// TCP connections with data in which no iWARP was recognised, and those of them whose packets the capture cut. Other
     /// protocols are such, too.
     pub tcp_connections: (u64, u64),
@@ -35,14 +41,17 @@ impl Unjudged {
             Unread::Raw => self.raw += 1,
             Unread::Headers => self.headers.get_or_insert((record.frame, 0)).1 += 1,
             Unread::TcpHeader => self.tcp_headers += 1,
+            Unread::Fragment => self.fragments.get_or_insert((record.frame, 0)).1 += 1,
+            Unread::Merged => self.merged.get_or_insert((record.frame, 0)).1 += 1,
         }
     }
 
     /// Packets.
     pub fn packets(&self) -> u64 {
         let links = self.links.map_or(0, |(_, packets)| packets);
-        let headers = self.headers.map_or(0, |(_, packets)| packets);
-        links + self.raw + headers + self.management + self.tcp_headers
+        let of = |counted: Option<(u64, u64)>| counted.map_or(0, |(_, packets)| packets);
+        let frames = of(self.headers) + of(self.fragments) + of(self.merged);
+        links + self.raw + frames + self.management + self.tcp_headers
     }
 
     /// What was not judged and why, one sentence each.
@@ -70,6 +79,19 @@ impl Unjudged {
             said.push(format!(
                 "{}, frame {first} the first, as the capture cut within the headers; these take up to 128 bytes",
                 Counted(packets, "packet", " of RoCE or InfiniBand, or what may be such")
+            ));
+        }
+        if let Some((first, packets)) = self.fragments {
+            said.push(format!(
+                "{}, frame {first} the first, as they are not put together",
+                Counted(packets, "IP fragment", " of RoCE, or what may be such")
+            ));
+        }
+        if let Some((first, packets)) = self.merged {
+            said.push(format!(
+                "{}, frame {first} the first, as each is several datagrams: segmentation offload had not cut them yet, or receive \
+                 offload had put them together",
+                Counted(packets, "packet", " of RoCE")
             ));
         }
         if self.management > 0 {

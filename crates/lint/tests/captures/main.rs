@@ -3,6 +3,7 @@
 mod answers;
 mod by_hand;
 mod clocks;
+mod links;
 mod lost;
 mod lost_segments;
 mod order;

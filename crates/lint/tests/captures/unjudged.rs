@@ -27,7 +27,7 @@ fn says(report: &Report, sentence: &str) {
 /// By the number in a classic file's header; 101 is IP without a link, 247 InfiniBand.
 #[test]
 fn packets_of_other_links_are_not_judged() {
-    for link_type in [0_u32, 101, 113, 147, 228, 229, 247, 276, 999] {
+    for link_type in [0_u32, 12, 14, 101, 108, 113, 147, 228, 229, 247, 276, 999] {
         let mut file = rping();
         file[20..24].copy_from_slice(&link_type.to_le_bytes());
         let report = lint(&file[..], &mut ()).unwrap();

@@ -39,6 +39,7 @@ pub const UNSEEN: &[(&[&str], &str)] = &[
         ],
         "what a requester may ask for, and a mark of networks",
     ),
+    (&["ip.flags.mf", "ip.frag_offset"], "fragments, of which it is said that they are not judged"),
     (&["infiniband.aeth.syndrome.credit_count"], "how many receives are posted only the responder knows"),
     (&["infiniband.deth.srcqp"], "which queue pair an answer is to go to, its sender chooses"),
     (

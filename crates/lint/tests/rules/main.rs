@@ -5,6 +5,7 @@ mod cases;
 mod clocks;
 mod conversations;
 mod cut;
+mod fragments;
 mod frames;
 mod management;
 mod markers;

@@ -36,6 +36,12 @@ pub enum Icrc {
         /// What stands there.
         found: u32,
     },
+    /// Cannot be said of the whole: these are several datagrams, which the sender's kernel had not cut yet, or the receiver's has
+    /// put together. All but the headers and the payload of the first is taken for its payload.
+    Merged {
+        /// How many.
+        datagrams: usize,
+    },
     /// Cannot be said: the capture does not hold the whole packet.
     Cut,
     /// Cannot be said: the IP or UDP header that it covers is broken.
@@ -143,6 +149,10 @@ impl<'a> Pass<'_, 'a> {
             (packet.pad, packet.icrc) = (&[], None);
             packet.error = packet.error.filter(|_| ib.len() < headers);
         }
+        if matches!(icrc, Icrc::Merged { .. }) {
+            // What is behind the first is no payload of the wrong length.
+            packet.error = None;
+        }
         if let Some(error) = packet.error {
             self.blame(error.into());
         }
@@ -179,6 +189,7 @@ impl fmt::Display for Icrc {
             Icrc::Wrong { expected, found } => {
                 write!(f, "icrc BAD expected {expected:08x} found {found:08x}")
             }
+            Icrc::Merged { datagrams } => write!(f, "icrc ? ({datagrams} datagrams in one: offload)"),
             Icrc::Cut => f.write_str("icrc ? (cut: snap length)"),
             Icrc::Broken => f.write_str("icrc ? (broken headers)"),
         }

@@ -4,10 +4,10 @@
 //! one may lie.
 
 use etherparse::err::{ipv6_exts, tcp};
-use etherparse::{Icmpv4Slice, Icmpv6Slice, IpNumber, Ipv6ExtensionsSlice, TcpSlice};
+use etherparse::{Icmpv4Slice, Icmpv6Slice, IpNumber, Ipv6ExtensionSlice, Ipv6ExtensionsSlice, TcpSlice};
 use rdmalab_wire::{Carrier, Datagram, Ipv4Header, Ipv6Header, Layer, ParseError, ROCE_V2_PORT, UdpHeader};
 
-use super::{Content, Icrc, Malformed, Network, Pass};
+use super::{Content, Fragment, Icrc, Malformed, Network, Pass, merged};
 
 /// Lowest legal value of IPv4's header length field.
 const IPV4_WORDS: u8 = 5;
@@ -52,7 +52,7 @@ impl<'a> Pass<'_, 'a> {
         let payload = Payload { ip: bytes, ip_at: at, bytes: present, stated, at: at + header_length };
         if header.more_fragments || header.fragment_offset != 0 {
             let offset = usize::from(header.fragment_offset) * 8;
-            self.dissection.content = Content::Fragment { protocol: header.protocol, offset, length: stated };
+            self.fragment(header.protocol, offset, header.identification.into(), &payload);
             return Ok(());
         }
         self.transport(header.protocol, &payload)
@@ -90,12 +90,24 @@ impl<'a> Pass<'_, 'a> {
         let stated = stated.saturating_sub(length);
         let payload = Payload { ip: bytes, ip_at: at, bytes: rest, stated, at: start + length };
         if extensions.is_fragmenting_payload() {
-            // Where in the packet the piece belongs is left to those who put it together.
-            self.dissection.content =
-                Content::Fragment { protocol: protocol.0, offset: 0, length: payload.stated };
+            let piece = extensions.into_iter().find_map(|extension| match extension {
+                Ipv6ExtensionSlice::Fragment(piece) => Some(piece),
+                _ => None,
+            });
+            let offset = piece.as_ref().map_or(0, |piece| usize::from(piece.fragment_offset().value()) * 8);
+            let identification = piece.map_or(0, |piece| piece.identification());
+            self.fragment(protocol.0, offset, identification, &payload);
             return Ok(());
         }
         self.transport(protocol.0, &payload)
+    }
+
+    fn fragment(&mut self, protocol: u8, offset: usize, identification: u32, payload: &Payload<'a>) {
+        let is_udp = offset == 0 && IpNumber(protocol) == IpNumber::UDP;
+        let port = payload.bytes.get(2..4).and_then(|bytes| bytes.first_chunk());
+        let udp_port = port.filter(|_| is_udp).map(|port| u16::from_be_bytes(*port));
+        let fragment = Fragment { protocol, offset, identification, udp_port };
+        self.dissection.content = Content::Fragment { fragment, length: payload.stated };
     }
 
     fn transport(&mut self, protocol: u8, payload: &Payload<'a>) -> Result<(), Malformed> {
@@ -165,7 +177,16 @@ impl<'a> Pass<'_, 'a> {
                     // Read as the wire has it, least significant byte first.
                     let expected = datagram.icrc_expected().swap_bytes();
                     let found = datagram.icrc_found().swap_bytes();
-                    if expected == found { Icrc::Right } else { Icrc::Wrong { expected, found } }
+                    let headers = payload.at - payload.ip_at + UdpHeader::LENGTH;
+                    if expected == found {
+                        Icrc::Right
+                    } else if merged::is_plain(&carrier, headers)
+                        && let Some(first) = merged::first_length(&carrier, payload.ip, headers, ib)
+                    {
+                        Icrc::Merged { datagrams: ib.len().div_ceil(first) }
+                    } else {
+                        Icrc::Wrong { expected, found }
+                    }
                 }
                 Err(error) => {
                     self.blame(error.behind(payload.ip_at).into());

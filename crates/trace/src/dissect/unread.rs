@@ -2,9 +2,9 @@
 
 use etherparse::IpNumber;
 use rdmalab_wire::ethernet::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_ROCE_V1};
-use rdmalab_wire::{Fault, Layer};
+use rdmalab_wire::{Fault, Layer, ROCE_V2_PORT};
 
-use super::{Content, Dissection, Icrc, LayerName, Network};
+use super::{Content, Dissection, Fragment, Icrc, LayerName, Network, Roce};
 use crate::record::{LinkType, Record};
 
 /// The length of a VCRC in bytes, which the length in the LRH leaves out, and captures may, too.
@@ -21,6 +21,10 @@ pub enum Unread {
     Headers,
     /// The capture cut it within TCP's header.
     TcpHeader,
+    /// A piece of an IP packet that is of UDP or TCP; not where it is seen to be of another port than RoCE's.
+    Fragment,
+    /// Several datagrams in one, see [`Icrc::Merged`].
+    Merged,
 }
 
 impl Dissection<'_> {
@@ -36,6 +40,15 @@ impl Dissection<'_> {
             }
             Content::Unknown if self.cut => self.cut_in_front(),
             Content::Unknown => self.is_of_another_link(record.link_type).then_some(Unread::Link),
+            Content::LinkProtocol { .. } | Content::Ethertype { .. } => {
+                self.stand_in.is_some_and(|header| header.is_strange()).then_some(Unread::Link)
+            }
+            Content::Fragment { fragment: Fragment { protocol, udp_port, .. }, .. } => {
+                let may_be = matches!(IpNumber(*protocol), IpNumber::UDP | IpNumber::TCP)
+                    && udp_port.is_none_or(|port| port == ROCE_V2_PORT);
+                may_be.then_some(Unread::Fragment)
+            }
+            Content::Roce(Roce { icrc: Icrc::Merged { .. }, .. }) => Some(Unread::Merged),
             Content::Roce(roce) => {
                 let is_short = roce.packet.bth.is_none() || roce.packet.error.is_some();
                 (is_short && roce.icrc == Icrc::Cut).then_some(Unread::Headers)
@@ -62,11 +75,11 @@ impl Dissection<'_> {
         }
     }
 
-    /// Where nothing but the link type says that an IP header comes first, one that is none speaks against the link type.
+    /// Where little but the link type says that an IP header comes first, one that is none speaks against the link type.
     fn is_of_another_link(&self, link_type: LinkType) -> bool {
-        let is_bare = matches!(link_type, LinkType::RAW_IP | LinkType::IPV4 | LinkType::IPV6);
+        let is_bare = link_type.is_bare_ip() || self.stand_in.is_some();
         let is_no_header = |malformed: &super::Malformed| {
-            malformed.offset <= 2
+            malformed.offset <= self.network_offset + 2
                 && matches!(malformed.layer, LayerName::Roce(Layer::Ipv4 | Layer::Ipv6))
                 && matches!(malformed.fault, Fault::BadValue { .. })
         };

@@ -107,7 +107,7 @@ impl Summary {
         match roce.icrc {
             Icrc::Right => self.icrc_right += 1,
             Icrc::Wrong { .. } => self.icrc_wrong.add(frame),
-            Icrc::Cut | Icrc::Broken => self.icrc_unknown += 1,
+            Icrc::Merged { .. } | Icrc::Cut | Icrc::Broken => self.icrc_unknown += 1,
         }
         if matches!(roce.vcrc, Some(Vcrc::Wrong { .. })) {
             self.vcrc_wrong.add(frame);

@@ -77,7 +77,7 @@ pub(super) fn walk<E>(roce: &Roce<'_>, each: Visitor<'_, E>) -> Result<(), E> {
             each("rdmalab.icrc.expected", Value::Hex(expected.into(), 8))?;
             each("rdmalab.icrc.found", Value::Hex(found.into(), 8))?;
         }
-        Icrc::Cut | Icrc::Broken => each("rdmalab.icrc", Value::Text("unknown"))?,
+        Icrc::Merged { .. } | Icrc::Cut | Icrc::Broken => each("rdmalab.icrc", Value::Text("unknown"))?,
     }
     roce.vcrc.map_or(Ok(()), |vcrc| super::carrier::vcrc(vcrc, each))
 }

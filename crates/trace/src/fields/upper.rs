@@ -44,6 +44,7 @@ pub(super) fn walk<E>(content: &Content<'_>, each: Visitor<'_, E>) -> Result<(),
         | Content::Ethertype { .. }
         | Content::Ieee8023 { .. }
         | Content::Fragment { .. }
+        | Content::LinkProtocol { .. }
         | Content::Ip { .. } => Ok(()),
     }
 }

@@ -1,11 +1,11 @@
 //! Where the parts of a packet begin in its frame.
 
 use rdmalab_wire::iwarp::MpaFrame;
-use rdmalab_wire::{Bth, Carrier, EthernetHeader, Header, Ipv6Header, Lrh, UdpHeader};
+use rdmalab_wire::{Bth, Carrier, Header, Ipv6Header, Lrh, UdpHeader};
 
-use super::table::{Part, Spot};
+use super::table::{self, Part, Spot};
 use super::{Place, Reading};
-use crate::dissect::{Content, Dissection, Network, Roce};
+use crate::dissect::{Content, Cooked, Dissection, Network, Roce, StandIn};
 use crate::fields::Value;
 use crate::record::Record;
 use crate::streams::{Fpdu, IwarpUnit};
@@ -24,6 +24,8 @@ pub(super) struct Starts<'a> {
     data: &'a [u8],
     tags: usize,
     is_ethernet: bool,
+    stand_in: Option<StandIn>,
+    link_length: usize,
     network: usize,
     transport: Option<usize>,
     infiniband: Option<Infiniband>,
@@ -44,7 +46,8 @@ impl<'a> Starts<'a> {
     pub(super) fn of(record: &Record<'a>, dissection: &Dissection<'a>) -> Starts<'a> {
         let tags = dissection.vlan.iter().flatten().count();
         let is_ethernet = dissection.ethernet.is_some();
-        let network = if is_ethernet { EthernetHeader::LENGTH + TAG * tags } else { 0 };
+        let network = dissection.network_offset;
+        let (stand_in, link_length) = (dissection.stand_in, dissection.link_length);
         let mut transport = match &dissection.network {
             Some(Network::V4 { header_length, .. }) => Some(network + usize::from(*header_length)),
             // Behind extension headers it is elsewhere; where that matters, it is known from what is behind.
@@ -71,18 +74,47 @@ impl<'a> Starts<'a> {
             }
             _ => {}
         }
-        Starts { data: record.data, tags, is_ethernet, network, transport, infiniband, payload }
+        Starts {
+            data: record.data,
+            tags,
+            is_ethernet,
+            stand_in,
+            link_length,
+            network,
+            transport,
+            infiniband,
+            payload,
+        }
+    }
+
+    /// Where a field stands in its header. Of those in the place of a link's, that is told by the header.
+    pub(super) fn spot(&self, name: &str) -> Option<Spot> {
+        match self.stand_in {
+            Some(StandIn::Cooked(Cooked { interface: Some(_), .. })) => table::spot_in_cooked_2(name),
+            // In the order of a little-endian host, only the low half is a number as it stands there.
+            Some(StandIn::Family { is_big, .. }) if name.starts_with("null.") => Some(Spot {
+                part: Part::StandIn,
+                bit: 0,
+                bits: 32,
+                reading: if is_big { Reading::Times(1) } else { Reading::About },
+            }),
+            _ => None,
+        }
+        .or_else(|| table::spot(name))
     }
 
     pub(super) fn place(&self, spot: Spot, value: &Value<'_>) -> Option<Place> {
         let extended = |header: Header| self.infiniband.as_ref()?.extended.get(header as usize).copied()?;
         let ib = self.infiniband.as_ref();
-        let tag = EthernetHeader::LENGTH;
+        let tag = self.link_length;
         let start = match spot.part {
             Part::Ethernet => self.is_ethernet.then_some(0),
-            Part::OuterTag => (self.tags == 2).then_some(tag),
+            Part::StandIn => self.stand_in.map(|_| 0),
+            Part::Unused => self.unused(),
+            Part::OuterTag => (self.tags >= 2).then_some(tag),
+            Part::MiddleTag => (self.tags == 3).then_some(tag + TAG),
             Part::Tag => self.tags.checked_sub(1).map(|before| tag + before * TAG),
-            Part::Type => self.network.checked_sub(2).filter(|_| self.is_ethernet),
+            Part::Type => self.network.checked_sub(2).filter(|_| self.is_ethernet || self.tags > 0),
             Part::Network => Some(self.network),
             Part::Transport => self.transport,
             Part::Lrh => ib?.lrh,
@@ -104,6 +136,13 @@ impl<'a> Starts<'a> {
             _ => None,
         };
         part(start?, 0, spot, value)
+    }
+
+    /// Behind the address in a cooked header.
+    fn unused(&self) -> Option<usize> {
+        let Some(StandIn::Cooked(cooked)) = self.stand_in else { return None };
+        let address = if cooked.interface.is_some() { 12 } else { 6 };
+        Some(address + cooked.sender().0.len())
     }
 
     /// The fields of a management datagram, in the order of the walk.

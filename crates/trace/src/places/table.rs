@@ -9,9 +9,15 @@ use super::Reading;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Ethernet,
-    /// The outer of two tags.
+    /// A header in the place of the link's.
+    StandIn,
+    /// What is unused behind the address in it.
+    Unused,
+    /// The outer of several tags.
     OuterTag,
-    /// The only tag, or the inner one.
+    /// The middle one of three.
+    MiddleTag,
+    /// The only tag, or the innermost one.
     Tag,
     /// The last ethertype.
     Type,
@@ -59,6 +65,26 @@ pub(super) struct Spot {
     pub reading: Reading,
 }
 
+/// Where a field of Linux' cooked header stands, version 2.
+pub(super) fn spot_in_cooked_2(name: &str) -> Option<Spot> {
+    let (_, part, bit, bits) = *COOKED_2.iter().find(|(known, ..)| *known == name)?;
+    Some(Spot { part, bit, bits, reading: Reading::Times(1) })
+}
+
+#[rustfmt::skip]
+const COOKED_2: &[(&str, Part, usize, usize)] = &[
+    ("sll.etype", Part::StandIn, 0, 16),
+    ("sll.ltype", Part::StandIn, 0, 16),
+    ("sll.gretype", Part::StandIn, 0, 16),
+    ("sll.ifindex", Part::StandIn, 32, 32),
+    ("sll.hatype", Part::StandIn, 64, 16),
+    ("sll.pkttype", Part::StandIn, 80, 8),
+    ("sll.halen", Part::StandIn, 88, 8),
+    ("sll.src.eth", Part::StandIn, 96, 48),
+    ("sll.src.ipv4", Part::StandIn, 96, 32),
+    ("sll.src.other", Part::StandIn, 96, 0),
+];
+
 /// Where a field stands.
 pub(super) fn spot(name: &str) -> Option<Spot> {
     SPOTS.get(name).copied()
@@ -105,9 +131,22 @@ const VALUES: &[(&str, Part, usize, usize)] = &[
     ("eth.src", Part::Ethernet, 48, 48),
     ("eth.type", Part::Type, 0, 16),
     ("vlan.etype", Part::Type, 0, 16),
+    ("sll.pkttype", Part::StandIn, 0, 16),
+    ("sll.hatype", Part::StandIn, 16, 16),
+    ("sll.halen", Part::StandIn, 32, 16),
+    ("sll.src.eth", Part::StandIn, 48, 48),
+    ("sll.src.ipv4", Part::StandIn, 48, 32),
+    ("sll.src.other", Part::StandIn, 48, 0),
+    ("sll.unused", Part::Unused, 0, 0),
+    ("sll.etype", Part::StandIn, 112, 16),
+    ("sll.ltype", Part::StandIn, 112, 16),
+    ("sll.gretype", Part::StandIn, 112, 16),
     ("rdmalab.outer_vlan.priority", Part::OuterTag, 0, 3),
     ("rdmalab.outer_vlan.dei", Part::OuterTag, 3, 1),
     ("rdmalab.outer_vlan.id", Part::OuterTag, 4, 12),
+    ("rdmalab.middle_vlan.priority", Part::MiddleTag, 0, 3),
+    ("rdmalab.middle_vlan.dei", Part::MiddleTag, 3, 1),
+    ("rdmalab.middle_vlan.id", Part::MiddleTag, 4, 12),
     ("vlan.priority", Part::Tag, 0, 3),
     ("vlan.dei", Part::Tag, 3, 1),
     ("vlan.id", Part::Tag, 4, 12),

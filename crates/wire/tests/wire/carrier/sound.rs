@@ -39,7 +39,7 @@ fn priority_tag_in_front_is_looked_through_and_shown() {
         let tag = VlanTag { priority: 3, drop_eligible: false, id: 0 };
         bytes.splice(12..12, [0x81, 0x00, 0x60, 0x00]);
         let frame = Frame::parse(&bytes).unwrap();
-        assert_eq!(frame.vlan, [Some(tag), None]);
+        assert_eq!(frame.vlan, [Some(tag), None, None]);
         let found = Carried::in_frame(&frame).unwrap().unwrap();
         assert_eq!(found.offset, 18 + carrier.header_length(), "{carrier}");
         assert_eq!((found.error, found.verify_icrc()), (None, Ok(())), "{carrier}");

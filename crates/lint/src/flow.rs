@@ -138,6 +138,10 @@ pub(crate) struct Flow {
     /// The PSN of the last request that makes no sense: it is in the capture, but not judged further.
     pub broken: Option<Psn>,
     pub partition: Option<(PKey, u64)>,
+    /// Frame since which its sender is a limited member of it.
+    pub limited: Option<u64>,
+    /// That both are has been told.
+    pub limited_told: bool,
     /// The flow that the answers come in, by its place in the table.
     pub peer: Option<u32>,
     pub peer_key: Option<FlowKey>,
@@ -222,6 +226,8 @@ impl Flow {
             numbering: Numbering::default(),
             broken: None,
             partition: None,
+            limited: None,
+            limited_told: false,
             peer: None,
             peer_key: None,
             alternate: None,

@@ -176,11 +176,27 @@ impl Flow {
     pub(crate) fn partition(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
         let key = seen.bth.partition_key;
         let is_datagram = matches!(seen.row.transport, TransportKind::Ud | TransportKind::Rd);
+        self.limited = if key.is_full_member() { None } else { self.limited.or(Some(seen.frame)) };
         let (before, frame) = *self.partition.get_or_insert((key, seen.frame));
         // Who gets datagrams may be a member of several partitions' worth of senders.
         if before.partition() != key.partition() && key.partition() != 0 && !is_datagram {
             out.find(RuleId::PartitionKey, &[seen.frame, frame], || {
                 format!("partition key {key}, where packets before had {before}")
+            });
+        }
+    }
+}
+
+impl Flow {
+    /// A request is answered. Two limited members of a partition hear nothing of each other.
+    pub(crate) fn membership(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
+        let Some(since) = self.limited.filter(|_| !self.limited_told) else { return };
+        let key = seen.bth.partition_key;
+        let entry = self.window.holding(seen.bth.psn).and_then(|index| self.window.get(index));
+        if let Some(entry) = entry.filter(|entry| !key.is_full_member() && entry.last_frame >= since) {
+            self.limited_told = true;
+            out.find(RuleId::PartitionKey, &[seen.frame, entry.last_frame], || {
+                format!("both are limited members, by partition key {key}")
             });
         }
     }

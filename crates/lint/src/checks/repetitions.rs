@@ -6,6 +6,7 @@ mod returns;
 pub(crate) use detour::Detour;
 pub(super) use returns::NOTICED;
 
+use super::recurrence::REMADE;
 use crate::flow::entry::Entry;
 use crate::flow::heard::{AT_ONCE, same_packet, was_sent_before};
 use crate::flow::{Flow, Out};
@@ -24,6 +25,7 @@ impl Flow {
         let psn = seen.bth.psn;
         if !seen.is_reliable() {
             // Nothing is sent again over an unreliable connection.
+            self.uses_again(seen, kind, out);
             self.stats.late += 1;
             self.doubt(Reason::Reordered);
             return Role::Late;
@@ -198,6 +200,26 @@ impl Flow {
         {
             self.find_of_repetition(RuleId::RepeatPayload, &[seen.frame, entry.first_frame], out, || {
                 format!("{} psn {} comes again with another payload", seen.row.name, entry.psn)
+            });
+        }
+    }
+
+    /// A PSN of an unreliable connection comes again, and sooner than another connection could be made: by the same packet.
+    fn uses_again(&self, seen: &Seen<'_>, kind: OperationKind, out: &mut Out<'_>) {
+        let psn = seen.bth.psn;
+        let known = self.window.holding(psn).and_then(|index| self.window.get(index));
+        let is_soon =
+            |entry: &&Entry| seen.has_time && seen.time.abs_diff(entry.last_time) < REMADE.unsigned_abs();
+        let Some(entry) = known.filter(|entry| entry.psn == psn).filter(is_soon) else { return };
+        let (again, name) = (Entry::of(seen, kind, 1, true), seen.row.name);
+        let frames = [seen.frame, entry.first_frame];
+        if !again.has_header_of(entry) {
+            out.find(RuleId::RepeatHeader, &frames, || {
+                format!("{name} psn {psn} is another packet than the one before with this PSN")
+            });
+        } else if again.payload_sum.zip(entry.payload_sum).is_some_and(|(now, then)| now != then) {
+            out.find(RuleId::RepeatPayload, &frames, || {
+                format!("{name} psn {psn} has another payload than the one before with this PSN")
             });
         }
     }

@@ -59,6 +59,7 @@ impl Flow {
             requests.asked = None;
         }
         self.after_error(seen, out);
+        self.membership(seen, out);
         if let Some(aeth) = seen.headers.aeth {
             self.counts_back(seen, aeth.msn, out);
         }

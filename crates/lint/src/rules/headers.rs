@@ -14,11 +14,12 @@ ReservedBits "reserved-bits" Violation
     "Receivers ignore reserved bits, so that a later specification can give them a meaning; that only works if senders leave \
      them zero now.";
 PartitionKey "partition-key" Violation
-    "All packets to a queue pair are of one partition, and of a valid one.",
+    "All packets to a queue pair are of one partition, and of a valid one, of which one of the two sides is a full member.",
     "InfiniBand: partition keys",
-    "two packets to one queue pair from the same host",
+    "two packets to one queue pair from the same host; that both are limited members, a request and its answer",
     "A queue pair belongs to one partition while it is connected. A packet with another partition key, or with an invalid one \
-     (its low 15 bits zero), is dropped in silence.";
+     (its low 15 bits zero), is dropped in silence. So is one of a limited member (its high bit zero) by another limited one: such \
+     members talk with full members only.";
 Transport "transport" Suspicious
     "All packets to a queue pair are of its transport service.",
     "InfiniBand: base transport header, opcode; packet header validation",

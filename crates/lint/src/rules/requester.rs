@@ -13,7 +13,8 @@ RepeatHeader "repeat-header" Violation
     "InfiniBand: retries by requesters",
     "both transmissions",
     "A responder that has carried the original out recognizes the repetition by its PSN alone and does not carry it out \
-     again. One that has not takes the repetition for the original. So the two must ask for the same.";
+     again. One that has not takes the repetition for the original. So the two must ask for the same. Over an unreliable connection \
+     nothing is sent again, and what comes with a PSN that has been uses it twice.";
 RepeatPayload "repeat-payload" Suspicious
     "A repeated request has the payload of the original.",
     "InfiniBand: retries by requesters",

@@ -1,6 +1,6 @@
 //! Packets of another transport among those of a conversation, which the queue pair drops.
 
-use rdmalab_craft::wire::{Psn, TransportKind};
+use rdmalab_craft::wire::{PKey, Psn, TransportKind};
 use rdmalab_lint::{RuleId, Severity};
 
 use super::conversations::SENDS;
@@ -49,5 +49,46 @@ fn datagrams_are_no_longer_than_the_longest_path_mtu() {
     for (length, count) in [(4096, 0), (4097, 1), (5000, 1)] {
         let spec = format!(r#"packet = [{{ opcode = "UD_SEND_ONLY", payload = {{ length = {length} }} }}]"#);
         assert_eq!(judge(&talk(&spec)).count_of(RuleId::PathMtu), count, "{length}");
+    }
+}
+
+/// Nothing is sent again over an unreliable connection.
+#[test]
+fn a_psn_of_an_unreliable_connection_is_used_once() {
+    let of = |second: &str| {
+        judge(&talk(&format!(
+            r#"packet = [
+                {{ opcode = "UC_SEND_ONLY", bth = {{ psn = 5 }}, payload = {{ length = 8 }} }},
+                {{ opcode = "UC_SEND_ONLY", bth = {{ psn = 6 }}, payload = {{ length = 8 }} }},
+                {{ opcode = "UC_SEND_ONLY", bth = {{ psn = 5 }}, {second} }},
+                {{ opcode = "UC_SEND_ONLY", bth = {{ psn = 7 }}, payload = {{ length = 8 }} }},
+            ]"#
+        )))
+    };
+    // One that the network doubled.
+    assert!(of("payload = { length = 8 }").findings.is_empty());
+    let report = of("payload = { length = 8, count = 9 }");
+    assert_eq!((report.count_of(RuleId::RepeatPayload), report.findings.len()), (1, 1), "{report}");
+    let report = of("payload = { length = 12 }");
+    assert_eq!((report.count_of(RuleId::RepeatHeader), report.findings.len()), (1, 1), "{report}");
+    // Another connection.
+    assert!(of("payload = { length = 12 }, time = 100_000_000").findings.is_empty());
+}
+
+#[test]
+fn limited_members_of_a_partition_do_not_hear_each_other() {
+    let of = |asks: u16, answers: u16| {
+        let mut talk = talk(SENDS);
+        for (at, said) in talk.iter_mut().enumerate() {
+            said.packet.bth.partition_key = PKey::new(if at < 3 { asks } else { answers });
+        }
+        judge(&talk)
+    };
+    for (asks, answers, count) in
+        [(0x7fff, 0xffff, 0), (0xffff, 0x7fff, 0), (0xffff, 0xffff, 0), (0x7fff, 0x7fff, 1)]
+    {
+        let report = of(asks, answers);
+        assert_eq!(report.count_of(RuleId::PartitionKey), count, "{asks:#x} {answers:#x}: {report}");
+        assert_eq!(report.findings.len() as u64, count, "{report}");
     }
 }

@@ -82,6 +82,11 @@ pub fn run<W: Write>(pair: &mut Pair, plan: &Plan, witness: &mut Witness<W>) -> 
     if !is_shown && plan.transport.is_reliable() {
         witness.explain(&states::RTS, "both queue pairs");
     }
+    if !plan.transport.is_reliable() {
+        // A host keeps few packets for a neighbour that it looks for, and nothing is sent again.
+        pair.look_for_peer();
+        while pair.is_busy() && pair.step(u64::MAX, witness) {}
+    }
     if plan.messages > 0 && course.failure.is_none() {
         for &kind in &plan.kinds {
             witness.ladder.act(kind.name(), plan.transport.story(kind)).map_err(unprinted)?;

@@ -181,6 +181,12 @@ impl Pair {
         self.network.now()
     }
 
+    /// A begins to ask the link where B is.
+    pub fn look_for_peer(&mut self) {
+        let (now, peer) = (self.network.now(), self.sides.b.address);
+        self.network.adapter(End::A).host.look_for(now, peer);
+    }
+
     /// Goes on to the next event; `false` if there is none before `until`.
     pub fn step<W: Write>(&mut self, until: u64, witness: &mut Witness<W>) -> bool {
         let witness = RefCell::new(witness);

@@ -270,3 +270,10 @@ fn where_nothing_is_lost_nothing_is_called_sent_again() {
         assert!(is_said.iter().all(|what| !run.out.contains(what)), "{arguments}:\n{}", run.out);
     }
 }
+
+/// More packets at once than a host keeps for a neighbour that it looks for.
+#[test]
+fn nothing_of_a_long_burst_is_lost_without_loss() {
+    let run = demo("-q --transport uc --messages 20 --size 30000").exits(0);
+    assert!(run.out.contains("memory verified  yes"), "{}", run.out);
+}

@@ -64,6 +64,8 @@ impl Flow {
                 && psn.distance(next) > 0
                 && entry.surely_takes(next, sizes)
                 && !entry.is_unclear
+                // What came again may have been answered before.
+                && entry.sends == 1
                 // `ack-read` is about that.
                 && !(seen.operation() == 0x11 && psn.distance(entry.end()) < 0)
                 && entry.reached <= next.distance(entry.psn).unsigned_abs();

@@ -55,7 +55,9 @@ impl Flow {
             Some(begin) => self.begin_at(begin),
             None => self.pass(psn, seen, out),
         }
-        self.answers.high = Some((psn, msn, seen.frame));
+        // What comes again for the same one leaves its place: there may have been more behind it that was lost.
+        let same = self.answers.high.filter(|high| high.0 == psn);
+        self.answers.high = Some((psn, msn, same.map_or(seen.frame, |high| high.2)));
         self.walk_to(psn.next(), seen.frame, out);
     }
 

@@ -115,7 +115,12 @@ impl Flow {
             return false;
         }
         requests.missing += u64::from(requests.first.distance(psn).unsigned_abs());
+        let first = requests.first;
         requests.begin_earlier(psn);
+        // It may be the rest of a READ.
+        if let Some(entry) = self.window.holding(first).and_then(|index| self.window.get_mut(index)) {
+            entry.is_unclear = true;
+        }
         true
     }
 

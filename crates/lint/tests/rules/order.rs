@@ -45,3 +45,43 @@ fn without_identifications_that_count_nothing_says_which_answer_was_sent_first()
         assert_eq!(report.findings.len(), 0, "{index}: {report}");
     }
 }
+
+/// Four atomics, of which the answers to the second and the fourth are lost behind the responder's place of capture, as is what asks for the
+/// fourth again. When the answers to the second and the third come again, and that to a fifth, the fourth has long been answered.
+#[test]
+fn an_answer_that_was_lost_between_two_equal_ones_was_not_passed_over() {
+    let ask = |psn: u32, time: u64| {
+        format!(
+            r#"{{ opcode = "RC_FETCH_ADD", bth = {{ psn = {psn} }}, atomic_eth = {{ swap_or_add = 1 }}, time = {time} }},"#
+        )
+    };
+    let answer = |psn: u32, msn: u32, time: u64| {
+        format!(
+            r#"{{ opcode = "RC_ATOMIC_ACKNOWLEDGE", reply = true, bth = {{ psn = {psn} }}, aeth = {{ msn = {msn} }}, atomic_ack_eth = {{ original = {psn} }}, time = {time} }},"#
+        )
+    };
+    let packets = [
+        ask(0, 0),
+        ask(1, 1_000),
+        ask(2, 2_000),
+        ask(3, 3_000),
+        answer(0, 1, 4_000),
+        answer(2, 3, 6_000),
+        ask(1, 10_000),
+        ask(2, 11_000),
+        ask(4, 12_000),
+        answer(1, 4, 13_000),
+        answer(2, 4, 14_000),
+        answer(4, 5, 15_000),
+    ];
+    let mut talk = talk(&format!("packet = [{}]", packets.concat()));
+    // The responder's, in the order in which it sent them.
+    let identifications = [(4, 100), (5, 102), (9, 104), (10, 105), (11, 106)];
+    for (at, identification) in identifications {
+        let Carrier::RoceV2Ipv4(ip, _) = &mut talk[at].packet.carrier else { panic!("IPv4") };
+        ip.identification = identification;
+    }
+    let report = judge(&talk);
+    assert_eq!(report.count(Severity::Violation), 0, "{report}");
+    assert_eq!(report.count_of(RuleId::AnswerOrder), 0, "{report}");
+}

@@ -46,14 +46,14 @@ impl Flow {
         missing
     }
 
-    /// The responder goes on to this PSN. What it passes over that needs an answer has none, if the capture has all that it sent since it
-    /// answered last.
+    /// The responder goes on to this PSN. What it passes over that needs an answer has none, if the capture has all that it sent since that
+    /// was asked for.
     pub(super) fn pass(&mut self, psn: Psn, seen: &Seen<'_>, out: &mut Out<'_>) {
         let Some((high, _, frame)) = self.answers.high else { return };
         if !seen.sent.is_next_to(frame) || self.answers.unplaced >= frame {
             return;
         }
-        let sizes = self.sizes;
+        let (sizes, unplaced) = (self.sizes, self.answers.unplaced);
         let from = self.window.holding(high.next()).unwrap_or_else(|| self.window.lower_bound(high));
         for index in from..from.saturating_add(LOOKED_THROUGH) {
             let Some(entry) = self.window.get_mut(index).filter(|entry| entry.psn.distance(psn) < 0) else {
@@ -64,8 +64,9 @@ impl Flow {
                 && psn.distance(next) > 0
                 && entry.surely_takes(next, sizes)
                 && !entry.is_unclear
-                // What came again may have been answered before.
-                && entry.sends == 1
+                // It may have been answered before, if what was answered last came again.
+                && seen.sent.is_next_to(entry.first_frame)
+                && unplaced < entry.first_frame
                 // `ack-read` is about that.
                 && !(seen.operation() == 0x11 && psn.distance(entry.end()) < 0)
                 && entry.reached <= next.distance(entry.psn).unsigned_abs();

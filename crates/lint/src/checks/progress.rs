@@ -3,6 +3,7 @@
 
 use rdmalab_wire::{Msn, Psn, credits_from_code};
 
+use crate::flow::entry::Entry;
 use crate::flow::{Answers, Flow, Out};
 use crate::packet::Seen;
 use crate::reason::Reason;
@@ -55,9 +56,7 @@ impl Flow {
             Some(begin) => self.begin_at(begin),
             None => self.pass(psn, seen, out),
         }
-        // What comes again for the same one leaves its place: there may have been more behind it that was lost.
-        let same = self.answers.high.filter(|high| high.0 == psn);
-        self.answers.high = Some((psn, msn, same.map_or(seen.frame, |high| high.2)));
+        self.answers.high = Some((psn, msn, seen.frame));
         self.walk_to(psn.next(), seen.frame, out);
     }
 
@@ -181,6 +180,11 @@ impl Flow {
             if index == from.saturating_add(LOOKED_THROUGH) {
                 return;
             }
+        }
+        let is_forgotten = |front: &Entry| front.psn.distance(to) > 0 && front.psn != requests.first;
+        if self.window.get(0).is_some_and(is_forgotten) {
+            // It comes so late that how many there were behind it is no longer known.
+            return;
         }
         let least = requests.ends_walked.saturating_sub(behind);
         let most = match beyond {

@@ -85,3 +85,36 @@ fn an_answer_that_was_lost_between_two_equal_ones_was_not_passed_over() {
     assert_eq!(report.count(Severity::Violation), 0, "{report}");
     assert_eq!(report.count_of(RuleId::AnswerOrder), 0, "{report}");
 }
+
+/// An acknowledgement that comes so late that what it acknowledges is no longer kept.
+#[test]
+fn a_message_count_of_long_ago_is_not_compared() {
+    let mut packets = String::new();
+    let acknowledged = |psn: u32, time: u64| {
+        format!(
+            r#"{{ opcode = "RC_ACKNOWLEDGE", reply = true, bth = {{ psn = {psn} }}, aeth = {{ msn = {} }}, time = {time} }},"#,
+            psn + 1
+        )
+    };
+    for (psn, time) in (0..400).zip((0..).step_by(1_000)) {
+        packets += &format!(
+            r#"{{ opcode = "RC_SEND_ONLY", bth = {{ psn = {psn}, ack_request = true }}, payload = {{ length = 8 }}, time = {time} }},"#
+        );
+        if psn != 10 {
+            packets += &acknowledged(psn, time + 500);
+        }
+    }
+    packets += &acknowledged(10, 20_000_000);
+    let mut talk = talk(&format!("packet = [{packets}]"));
+    // It was sent where it ought to have come.
+    let late = talk.len() - 1;
+    let sent = match &talk[20].packet.carrier {
+        Carrier::RoceV2Ipv4(ip, _) => ip.identification,
+        _ => panic!("IPv4"),
+    };
+    if let Carrier::RoceV2Ipv4(ip, _) = &mut talk[late].packet.carrier {
+        ip.identification = sent;
+    }
+    let report = judge(&talk);
+    assert_eq!(report.count(Severity::Violation), 0, "{report}");
+}

@@ -68,8 +68,13 @@ impl Line {
     }
 }
 
-/// The first act.
-pub fn connect<W: Write>(pair: &mut Pair, witness: &mut Witness<W>, course: &mut Course) -> Result<()> {
+/// The first act; `both` if B is to send, too, for which it must have heard the RTU.
+pub fn connect<W: Write>(
+    pair: &mut Pair,
+    witness: &mut Witness<W>,
+    course: &mut Course,
+    both: bool,
+) -> Result<()> {
     let Some(line) = &pair.line else { return Ok(()) };
     let (story, place) = match line.transport {
         Shown::Iwarp => {
@@ -89,8 +94,8 @@ pub fn connect<W: Write>(pair: &mut Pair, witness: &mut Witness<W>, course: &mut
     witness.mark(0, End::A, Mark::Posted, "A calls")?;
     run(pair, witness, course, |pair, _| {
         // Over RoCE the caller may send right behind its RTU.
-        let stands = |line: &Line| line.stands.a && (line.stands.b || line.transport != Shown::Iwarp);
-        pair.line.as_ref().is_some_and(stands)
+        let waits_for_b = |line: &Line| both || line.transport == Shown::Iwarp;
+        pair.line.as_ref().is_some_and(|line| line.stands.a && (line.stands.b || !waits_for_b(line)))
     })?;
     witness.ladder.end_act().map_err(unprinted)
 }

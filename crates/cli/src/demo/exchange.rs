@@ -77,7 +77,9 @@ pub fn run<W: Write>(pair: &mut Pair, plan: &Plan, witness: &mut Witness<W>) -> 
     let mut course = Course { completed: vec![0; plan.kinds.len()], ..Course::default() };
     let is_shown = pair.line.is_some();
     if is_shown {
-        connection::connect(pair, witness, &mut course)?;
+        // B gives its keys away by work requests.
+        let both = plan.kinds.contains(&Kind::SendInv);
+        connection::connect(pair, witness, &mut course, both)?;
     }
     if !is_shown && plan.transport.is_reliable() {
         witness.explain(&states::RTS, "both queue pairs");

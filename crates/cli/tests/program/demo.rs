@@ -188,3 +188,11 @@ fn the_capture_names_both_ends_and_comments_on_what_was_lost_and_sent_again() {
     assert_eq!(with("# sent again after local ACK timeout"), 1);
     assert_eq!(with("# sent again"), 4);
 }
+
+/// B gives a key away by a work request, for which its queue pair has to have heard the RTU, here the second one.
+#[test]
+fn what_needs_a_key_of_b_waits_for_an_rtu_that_was_lost() {
+    let run = demo("--connect --operations send-inv --messages 2 --fate A2=lose").exits(0);
+    assert!(run.out.contains("memory verified  yes"), "{}", run.out);
+    assert!(run.lines().iter().filter(|line| line.contains("RTU")).count() >= 2, "{}", run.out);
+}

@@ -2,6 +2,7 @@
 //! becomes of conversations when packets are cut, in `cut`.
 
 mod connections;
+mod copies;
 mod cut;
 mod fragments;
 
@@ -19,6 +20,7 @@ use crate::packet::{FlowKey, OperationKind, Seen};
 use crate::reason::{Reason, Reasons};
 use crate::report::{FlowReport, Report, Totals, Unjudged};
 use crate::table::Table;
+use copies::Copies;
 use cut::Cuts;
 use fragments::Fragments;
 
@@ -49,6 +51,7 @@ pub struct Linter {
     totals: Totals,
     unjudged: Unjudged,
     cuts: Cuts,
+    copies: Copies,
     fragments: Fragments,
     /// The time of the last packet, in nanoseconds.
     now: i64,
@@ -74,6 +77,7 @@ impl Linter {
             totals: Totals::default(),
             unjudged: Unjudged::default(),
             cuts: Cuts::default(),
+            copies: Copies::default(),
             fragments: Fragments::default(),
             now: 0,
         }
@@ -137,6 +141,7 @@ impl Linter {
         }
         self.tell(before, observer);
         match Seen::of(record, roce) {
+            Some(seen) if self.copies.is_one(dissection, roce, &seen) => self.copy(&seen, observer),
             Some(seen) => self.converse(&seen, roce, observer),
             None => self.broken(roce),
         }

@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use rdmalab_lint::{Operations, Report, Severity, lint};
+use rdmalab_lint::{Operations, Reason, Report, Severity, lint};
 use rdmalab_trace::{Entry, LinkType, Reader, Writer};
+use rdmalab_wire::Carried;
 
 use super::folder;
 
@@ -94,6 +95,46 @@ fn operations(report: &Report) -> Vec<(Operations, u64)> {
     flows.chain(streams).collect()
 }
 
+/// By another interface a millisecond later, without IP identification: a time in which a requester could send again.
+#[test]
+fn a_late_copy_is_none_sent_again_and_what_is_sent_again_is_no_copy() {
+    let file = fs::read(folder("rping.pcap")).unwrap();
+    let mut reader = Reader::new(&file[..]).unwrap();
+    let mut packets = Vec::new();
+    while let Some(record) = reader.next().unwrap() {
+        let mut bytes = record.data[14..].to_vec();
+        bytes[4..6].fill(0);
+        bytes[10..12].fill(0);
+        // The checksum of the packet is made right again; that of IP a capture of what was sent need not have.
+        let carried = Carried::in_ip(&bytes).unwrap();
+        let (icrc, end) = (carried.icrc_expected().to_le_bytes(), carried.offset + carried.ib.len());
+        bytes[end - 4..end].copy_from_slice(&icrc);
+        packets.push(bytes);
+    }
+    // Not those of connection management.
+    let talk: Vec<_> = packets.into_iter().filter(|bytes| bytes[33..36] != [0, 0, 1]).collect();
+    let judge = |interfaces: &[u8]| {
+        let mut writer = Writer::new(Vec::new()).unwrap();
+        let interface = writer.interface_of("any", LinkType::LINUX_SLL2).unwrap();
+        for (index, packet) in talk.iter().enumerate() {
+            for (late, seen) in interfaces.iter().enumerate() {
+                let head = [8, 0, 0, 0, 0, 0, 0, *seen, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0];
+                let bytes = [&head[..], packet].concat();
+                let time = index as u64 * 10_000_000 + late as u64 * 1_000_000;
+                writer.write(Entry::new(interface, time, &bytes)).unwrap();
+            }
+        }
+        lint(&writer.finish().unwrap()[..], &mut ()).unwrap()
+    };
+    let once = judge(&[3]);
+    assert!(once.flows.iter().any(|flow| flow.stats.requests > 3), "{once}");
+    let copied = judge(&[3, 4]);
+    assert_eq!(operations(&copied), operations(&once), "{copied}");
+    assert_eq!(copied.flows[0].stats.duplicates * 2, copied.flows[0].stats.requests, "{copied}");
+    let again = judge(&[3, 3]);
+    assert!(operations(&again).iter().any(|(_, again)| *again > 0), "{again}");
+}
+
 /// In by one port of a bridge, over the bridge itself, out by another port.
 #[test]
 fn packets_seen_on_several_interfaces_are_counted_once_and_no_violation() {
@@ -105,6 +146,10 @@ fn packets_seen_on_several_interfaces_are_counted_once_and_no_violation() {
             assert_eq!(report.count(Severity::Violation), 0, "{name} {times}:\n{report}");
             assert_eq!(operations(&report), operations(&once), "{name} {times}:\n{report}\n{once}");
             assert!(report.to_string().contains("in the capture twice"), "{name} {times}:\n{report}");
+            // The interface tells copies of RoCE from what is sent again, so that nothing is left open for their sake.
+            let is_unsure =
+                |report: &Report| report.flows.iter().any(|flow| flow.reasons.has(Reason::Duplicated));
+            assert_eq!(is_unsure(&report), is_unsure(&once), "{name} {times}:\n{report}");
         }
     }
 }

@@ -23,6 +23,8 @@ impl Flow {
         let has_all_twice = self.stats.duplicates * 4 > self.stats.requests;
         let asked = entry.filter(|_| !has_all_twice).map_or(1, |entry| entry.sends);
         if self.said.takes_again(seen, sum, self.stats.all_repeated(), asked) {
+            // It may be of another conversation with the same numbers.
+            self.answers.unplaced = seen.frame;
             self.stats.duplicate_responses += 1;
             self.doubt(Reason::Duplicated);
             return;
@@ -35,6 +37,7 @@ impl Flow {
             return;
         }
         let Some(requests) = &self.requests else {
+            self.answers.unplaced = seen.frame;
             self.doubt(Reason::RequestsUnknown);
             return;
         };
@@ -48,6 +51,7 @@ impl Flow {
             // To what was sent before the capture began, or comes late.
             self.doubt(Reason::BegunBefore);
             if !self.asks_for_earlier(seen) {
+                self.answers.unplaced = seen.frame;
                 return;
             }
         }

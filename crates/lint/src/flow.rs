@@ -183,6 +183,8 @@ pub(crate) struct Answers {
     pub high: Option<(Psn, Msn, u64)>,
     /// The last one that says how many messages are complete: PSN, MSN and frame. `None` where it is known to be wrong.
     pub before: Option<(Psn, Msn, u64)>,
+    /// Frame of the last one whose MSN was found to fit no count.
+    pub miscounted: u64,
     /// Frame of the last one of which it is not known what it answers.
     pub unplaced: u64,
     /// When the last answer came by.

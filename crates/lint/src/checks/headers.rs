@@ -176,7 +176,12 @@ impl Flow {
     pub(crate) fn partition(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
         let key = seen.bth.partition_key;
         let is_datagram = matches!(seen.row.transport, TransportKind::Ud | TransportKind::Rd);
-        self.limited = if key.is_full_member() { None } else { self.limited.or(Some(seen.frame)) };
+        // One that is invalid is told of already.
+        self.limited = if key.is_full_member() || key.partition() == 0 {
+            None
+        } else {
+            self.limited.or(Some(seen.frame))
+        };
         let (before, frame) = *self.partition.get_or_insert((key, seen.frame));
         // Who gets datagrams may be a member of several partitions' worth of senders.
         if before.partition() != key.partition() && key.partition() != 0 && !is_datagram {

@@ -116,6 +116,11 @@ impl Flow {
     /// Whether a response counts fewer messages than one that was sent before it and answers for no more.
     pub(super) fn counts_back(&mut self, seen: &Seen<'_>, msn: Msn, out: &mut Out<'_>) {
         let psn = seen.bth.psn;
+        if self.answers.miscounted == seen.frame {
+            // That was told.
+            self.answers.before = None;
+            return;
+        }
         let Some((before, counted, frame)) = self.answers.before.replace((psn, msn, seen.frame)) else {
             return;
         };
@@ -241,7 +246,7 @@ impl Flow {
                 ),
             }
         });
-        self.answers.before = None;
+        self.answers.miscounted = seen.frame;
         if std::mem::take(&mut self.answers.base_fits) {
             self.answers.other_base = Some((first, room));
         } else {

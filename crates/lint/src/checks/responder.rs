@@ -64,14 +64,14 @@ impl Flow {
         }
         self.after_error(seen, out);
         self.membership(seen, out);
-        if let Some(aeth) = seen.headers.aeth {
-            self.counts_back(seen, aeth.msn, out);
-        }
         match (seen.operation(), seen.headers.aeth) {
             (0x11, Some(aeth)) => self.acknowledge(seen, aeth, out),
             (0x12, Some(aeth)) => self.atomic_answer(seen, aeth, out),
             (0x0d..=0x10, aeth) => self.read_answer(seen, aeth, sum, out),
             _ => {}
+        }
+        if let Some(aeth) = seen.headers.aeth {
+            self.counts_back(seen, aeth.msn, out);
         }
     }
 

@@ -1,6 +1,6 @@
 //! In which order responses were sent: their identifications say it, or nothing does.
 
-use rdmalab_craft::wire::Carrier;
+use rdmalab_craft::wire::{Carrier, Msn};
 use rdmalab_lint::{Report, RuleId, Severity};
 
 use super::conversations::COUNTED;
@@ -117,4 +117,15 @@ fn a_message_count_of_long_ago_is_not_compared() {
     }
     let report = judge(&talk);
     assert_eq!(report.count(Severity::Violation), 0, "{report}");
+}
+
+/// An MSN that fits no count is told of once, whatever is sent behind it.
+#[test]
+fn one_wrong_count_is_one_finding() {
+    for (at, msn) in [(9, 3), (9, 7), (12, 3), (12, 9), (13, 5), (13, 9), (15, 12)] {
+        let mut talk = talk(COUNTED);
+        talk[at].packet.headers.aeth.as_mut().unwrap().msn = Msn::new(msn);
+        let report = judge(&talk);
+        assert_eq!((report.count_of(RuleId::Msn), report.findings.len()), (1, 1), "{at} {msn}: {report}");
+    }
 }

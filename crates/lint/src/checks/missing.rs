@@ -50,10 +50,11 @@ impl Flow {
     /// was asked for.
     pub(super) fn pass(&mut self, psn: Psn, seen: &Seen<'_>, out: &mut Out<'_>) {
         let Some((high, _, frame)) = self.answers.high else { return };
-        if !seen.sent.is_next_to(frame) || self.answers.unplaced >= frame {
+        // Where an answer could not be placed, it may be the one that seems to lack: by two clocks it comes before its request.
+        if !seen.sent.is_next_to(frame) || self.answers.unplaced > 0 {
             return;
         }
-        let (sizes, unplaced) = (self.sizes, self.answers.unplaced);
+        let sizes = self.sizes;
         let from = self.window.holding(high.next()).unwrap_or_else(|| self.window.lower_bound(high));
         for index in from..from.saturating_add(LOOKED_THROUGH) {
             let Some(entry) = self.window.get_mut(index).filter(|entry| entry.psn.distance(psn) < 0) else {
@@ -66,7 +67,6 @@ impl Flow {
                 && !entry.is_unclear
                 // It may have been answered before, if what was answered last came again.
                 && seen.sent.is_next_to(entry.first_frame)
-                && unplaced < entry.first_frame
                 // `ack-read` is about that.
                 && !(seen.operation() == 0x11 && psn.distance(entry.end()) < 0)
                 && entry.reached <= next.distance(entry.psn).unsigned_abs();

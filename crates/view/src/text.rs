@@ -48,6 +48,7 @@ impl Capture {
                 left: *left,
                 right: *right,
                 open: [[None; BESIDE]; 2],
+                undrawn: 0,
             };
             drawing.head()?;
             for place in packets {
@@ -59,6 +60,7 @@ impl Capture {
                     drawing.note(&format!(" ┊ {}", band.words()), Style::new().yellow())?;
                 }
             }
+            drawing.tail()?;
         }
         Ok(())
     }
@@ -72,6 +74,8 @@ struct Drawing<'c, W> {
     right: u32,
     /// Operations under way on each side.
     open: [[Option<u32>; BESIDE]; 2],
+    /// Operations for which there was no room beside those.
+    undrawn: u64,
 }
 
 impl<W: Write> Drawing<'_, W> {
@@ -90,6 +94,19 @@ impl<W: Write> Drawing<'_, W> {
             "",
             right.bold()
         )
+    }
+
+    fn tail(&mut self) -> io::Result<()> {
+        match self.undrawn {
+            0 => Ok(()),
+            1 => writeln!(self.out, "… 1 operation more was under way than the {BESIDE} drawn beside a line"),
+            count => {
+                writeln!(
+                    self.out,
+                    "… {count} operations more were under way than the {BESIDE} drawn beside a line"
+                )
+            }
+        }
     }
 
     fn packet(&mut self, place: u32) -> io::Result<()> {
@@ -169,11 +186,12 @@ impl<W: Write> Drawing<'_, W> {
             let source = self.capture.flows.get(band.flow as usize).map(|flow| flow.addresses.0);
             let end = source.and_then(|address| self.capture.places.get(address as usize).copied().flatten());
             let side = usize::from(end != Some(self.left));
-            if band.packets.0 == place
-                && let Some(free) =
-                    self.open.get_mut(side).and_then(|open| open.get_mut(usize::from(band.beside)))
-            {
-                *free = Some(number);
+            if band.packets.0 == place {
+                let open = self.open.get_mut(side).and_then(|open| open.get_mut(usize::from(band.beside)));
+                match open {
+                    Some(free) => *free = Some(number),
+                    None => self.undrawn += 1,
+                }
             }
             at_side = Some((side, usize::from(band.beside), band));
         }

@@ -86,6 +86,19 @@ fn operations_stand_beside_the_end_that_asked_for_them() {
 
 /// The clean runs of real programs complete everything.
 #[test]
+fn operations_for_which_there_is_no_room_beside_the_lines_are_counted() {
+    let text = ladder(&std::fs::read(capture("rping.pcap")).unwrap());
+    assert!(!text.contains("more was under way") && !text.contains("more were under way"), "{text}");
+    let text = ladder(&std::fs::read(capture("rnr.pcap")).unwrap());
+    let begun = text.lines().filter(|line| line.contains('┌') || line.contains('╶')).count();
+    let all = drawn(&std::fs::read(capture("rnr.pcap")).unwrap()).unwrap();
+    let operations: u64 = all.report().flows.iter().map(|flow| flow.stats.operations.count()).sum();
+    let last = text.lines().last().unwrap();
+    let count = operations - begun as u64;
+    assert!(count > 0 && last.starts_with(&format!("… {count} operations more were under way")), "{last}");
+}
+
+#[test]
 fn operations_of_whole_captures_complete() {
     for path in captures().iter().filter(|path| path.parent().unwrap().ends_with("pcaps")) {
         let text = ladder(&std::fs::read(path).unwrap());

@@ -46,7 +46,10 @@ impl Flow {
         let last = known.filter(|entry| entry.last_psn == psn && entry.row.opcode == seen.row.opcode);
         let is_same = last.as_ref().and_then(|entry| {
             let is_soon = requests.identifications_vary || between(entry) <= SOON;
-            same_packet((entry.ip_id, seen.ip_id), varies && is_soon, between(entry))
+            let told = same_packet((entry.ip_id, seen.ip_id), varies && is_soon, between(entry));
+            // Directly behind itself it is one packet: the pieces of one send have different ones, and a new send begins with none.
+            let is_next = requests.cursor == entry.end() && requests.last_time == entry.last_time;
+            told.or((is_next && varies && seen.ip_id > 0 && between(entry) <= SOON).then_some(true))
         });
         if is_same == Some(true) {
             self.stats.duplicates += 1;

@@ -129,3 +129,35 @@ fn one_wrong_count_is_one_finding() {
         assert_eq!((report.count_of(RuleId::Msn), report.findings.len()), (1, 1), "{at} {msn}: {report}");
     }
 }
+
+/// A piece of one send that stands directly behind itself, later than most doubles do, is one packet: sent again, it would begin a send.
+#[test]
+fn a_piece_of_a_send_directly_behind_itself_is_one_packet() {
+    let send = |opcode: &str, psn: u32, time: u64| {
+        format!(
+            r#"{{ opcode = "RC_SEND_{opcode}", bth = {{ psn = {psn} }}, payload = {{ length = {} }}, time = {time} }},"#,
+            if opcode == "LAST" { 8 } else { 1024 }
+        )
+    };
+    let answer = r#"{ opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 2 }, aeth = { msn = 1 }, time = 100_000 },"#;
+    let packets = [
+        send("FIRST", 0, 0),
+        send("MIDDLE", 1, 1_000),
+        send("MIDDLE", 1, 65_000),
+        send("LAST", 2, 66_000),
+        answer.to_owned(),
+    ];
+    let numbered = |identifications: [u16; 4]| {
+        let mut talk = talk(&format!("packet = [{}]", packets.concat()));
+        for (said, identification) in talk.iter_mut().zip(identifications) {
+            let Carrier::RoceV2Ipv4(ip, _) = &mut said.packet.carrier else { panic!("IPv4") };
+            ip.identification = identification;
+        }
+        let report = judge(&talk);
+        let stats = report.flows[0].stats.clone();
+        (stats.duplicates, stats.repeated.iter().sum::<u64>())
+    };
+    assert_eq!(numbered([54, 55, 55, 56]), (1, 0));
+    // Another one that says the same was sent again.
+    assert_eq!(numbered([54, 55, 0, 1]), (0, 1));
+}

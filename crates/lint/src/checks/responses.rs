@@ -115,8 +115,7 @@ impl Flow {
         }
         let size = self.sizes.known();
         self.settle_at(at);
-        // Where packets are missing, it may be the rest of one that is not in the capture.
-        let may_be_rest = self.may_be_rest(at) || self.reasons.has(Reason::LostAhead);
+        let may_be_rest = self.may_be_rest(at);
         let Some(entry) = self.window.get_mut(at) else { return };
         let total = u32::try_from(entry.target.length).unwrap_or(u32::MAX);
         // Of a READ in one packet the span is right whatever the path MTU is.

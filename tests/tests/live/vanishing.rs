@@ -189,10 +189,7 @@ impl Scene {
             }
         }
         let conduct = Conduct::of(&self.capture.finish());
-        // A tap that loses for so long leaves READs of which the capture has only the rest: told, and no failure.
-        if let Err(fault) = conduct.sound() {
-            println!("{fault}");
-        }
+        conduct.sound().unwrap_or_else(|fault| panic!("{fault}"));
         assert!(conduct.report.totals.roce > 1000, "{}", conduct.report.totals.roce);
         println!("it took {:.1} s", self.began.elapsed().as_secs_f64());
         // It may have gone already.

@@ -17,6 +17,11 @@ type Deviation = (RuleId, Whose, &'static str);
 
 const DEVIATIONS: &[Deviation] = &[
     (
+        RuleId::ReadOrder,
+        Whose::Linux,
+        "rxe goes on with an answer that it could not send, by LAST where ONLY is due: docs/RXE.md, a READ while the link is down",
+    ),
+    (
         RuleId::MpaFirst,
         Whose::Linux,
         "siw's responder sends as soon as its application posts: docs/SIW.md, who sends first",

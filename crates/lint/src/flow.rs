@@ -185,8 +185,8 @@ pub(crate) struct Answers {
     pub before: Option<(Psn, Msn, u64)>,
     /// Frame of the last one whose MSN was found to fit no count.
     pub miscounted: u64,
-    /// Frame of the last one of which it is not known what it answers.
-    pub unplaced: u64,
+    /// There was one of which it is not known what it answers.
+    pub has_unplaced: bool,
     /// When the last answer came by.
     pub last_time: i64,
     /// PSN of the last READ response packet.

@@ -197,7 +197,7 @@ impl Flow {
     pub(crate) fn membership(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
         let Some(since) = self.limited.filter(|_| !self.limited_told) else { return };
         let key = seen.bth.partition_key;
-        let entry = self.window.holding(seen.bth.psn).and_then(|index| self.window.get(index));
+        let entry = self.window.held(seen.bth.psn);
         if let Some(entry) = entry.filter(|entry| !key.is_full_member() && entry.last_frame >= since) {
             self.limited_told = true;
             out.find(RuleId::PartitionKey, &[seen.frame, entry.last_frame], || {

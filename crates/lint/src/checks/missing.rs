@@ -51,7 +51,7 @@ impl Flow {
     pub(super) fn pass(&mut self, psn: Psn, seen: &Seen<'_>, out: &mut Out<'_>) {
         let Some((high, _, frame)) = self.answers.high else { return };
         // Where an answer could not be placed, it may be the one that seems to lack: by two clocks it comes before its request.
-        if !seen.sent.is_next_to(frame) || self.answers.unplaced > 0 {
+        if !seen.sent.is_next_to(frame) || self.answers.has_unplaced {
             return;
         }
         let sizes = self.sizes;
@@ -90,7 +90,7 @@ impl Flow {
         if psn.distance(high) >= 0 || !seen.sent.is_behind(frame) {
             return;
         }
-        let entry = self.window.holding(psn).and_then(|index| self.window.get(index));
+        let entry = self.window.held(psn);
         if let Some(entry) = entry.filter(|entry| entry.is_bare() && entry.sends == 1 && !entry.was_passed) {
             out.find(RuleId::AckUnseen, &[seen.frame, entry.first_frame, frame], || {
                 let name = seen.row.name;

@@ -152,7 +152,7 @@ impl Flow {
             }
             // A READ that the capture has for the first time takes as many as it asks for.
             _ => {
-                let filled = self.window.holding(psn).and_then(|index| self.window.get(index));
+                let filled = self.window.held(psn);
                 filled.filter(|entry| entry.psn == psn && entry.span_is_known).map_or(psn.next(), Entry::end)
             }
         };
@@ -210,7 +210,7 @@ impl Flow {
     /// A PSN of an unreliable connection comes again, and sooner than another connection could be made: by the same packet.
     fn uses_again(&self, seen: &Seen<'_>, kind: OperationKind, out: &mut Out<'_>) {
         let psn = seen.bth.psn;
-        let known = self.window.holding(psn).and_then(|index| self.window.get(index));
+        let known = self.window.held(psn);
         let is_soon =
             |entry: &&Entry| seen.has_time && seen.time.abs_diff(entry.last_time) < REMADE.unsigned_abs();
         let Some(entry) = known.filter(|entry| entry.psn == psn).filter(is_soon) else { return };

@@ -118,7 +118,7 @@ impl Flow {
         let first = requests.first;
         requests.begin_earlier(psn);
         // It may be the rest of a READ.
-        if let Some(entry) = self.window.holding(first).and_then(|index| self.window.get_mut(index)) {
+        if let Some(entry) = self.window.held_mut(first) {
             entry.is_unclear = true;
         }
         true

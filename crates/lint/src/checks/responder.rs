@@ -18,13 +18,13 @@ impl Flow {
             Some(atomic) => crc32fast::hash(&atomic.original.to_be_bytes()),
             None => crc32fast::hash(seen.payload),
         });
-        let entry = self.window.holding(seen.bth.psn).and_then(|index| self.window.get(index));
+        let entry = self.window.held(seen.bth.psn);
         // Where the capture has requests twice, it has their answers twice.
         let has_all_twice = self.stats.duplicates * 4 > self.stats.requests;
         let asked = entry.filter(|_| !has_all_twice).map_or(1, |entry| entry.sends);
         if self.said.takes_again(seen, sum, self.stats.all_repeated(), asked) {
             // It may be of another conversation with the same numbers.
-            self.answers.unplaced = seen.frame;
+            self.answers.has_unplaced = true;
             self.stats.duplicate_responses += 1;
             self.doubt(Reason::Duplicated);
             return;
@@ -32,17 +32,17 @@ impl Flow {
         self.notice_order(seen);
         let psn = seen.bth.psn;
         if self.is_counted_anew(seen, out) {
-            self.answers.unplaced = seen.frame;
+            self.answers.has_unplaced = true;
             self.doubt(Reason::BegunBefore);
             return;
         }
         let Some(requests) = &self.requests else {
-            self.answers.unplaced = seen.frame;
+            self.answers.has_unplaced = true;
             self.doubt(Reason::RequestsUnknown);
             return;
         };
         if psn.distance(requests.next) >= 0 {
-            self.answers.unplaced = seen.frame;
+            self.answers.has_unplaced = true;
             // The capture may have missed what it answers; the next request tells.
             self.answers.ghost = Some((psn, seen.row.name, seen.frame));
             return;
@@ -51,7 +51,7 @@ impl Flow {
             // To what was sent before the capture began, or comes late.
             self.doubt(Reason::BegunBefore);
             if !self.asks_for_earlier(seen) {
-                self.answers.unplaced = seen.frame;
+                self.answers.has_unplaced = true;
                 return;
             }
         }
@@ -134,7 +134,7 @@ impl Flow {
 
     pub(super) fn told(&self, seen: &Seen<'_>, wait: u64) -> Told {
         let psn = seen.bth.psn;
-        let entry = self.window.holding(psn).and_then(|index| self.window.get(index));
+        let entry = self.window.held(psn);
         let sends = entry.map_or(0, |entry| entry.sends);
         Told { psn, frame: seen.frame, time: seen.time, sends, ip_id: seen.ip_id, wait, is_done: false }
     }
@@ -157,7 +157,7 @@ impl Flow {
             });
             return;
         }
-        let entry = self.window.holding(psn).and_then(|index| self.window.get(index));
+        let entry = self.window.held(psn);
         let is_bare = |entry: &&Entry| {
             entry.kind.is_answered()
                 && entry.answered == 0
@@ -177,7 +177,7 @@ impl Flow {
                 out.find(RuleId::AckRead, &[seen.frame, first], || {
                     format!("the {} psn {psn} is acknowledged, not answered", kind.name())
                 });
-                if let Some(entry) = self.window.holding(psn).and_then(|index| self.window.get_mut(index)) {
+                if let Some(entry) = self.window.held_mut(psn) {
                     entry.was_passed = true;
                 }
                 // What the requester makes of it is not known.
@@ -201,7 +201,7 @@ impl Flow {
         };
         rnr.is_done = true;
         let (refused, sends, frame) = (rnr.psn, rnr.sends, rnr.frame);
-        let entry = self.window.holding(refused).and_then(|index| self.window.get(index));
+        let entry = self.window.held(refused);
         // Where packets have changed places or came twice, the refusal may be of another time.
         let is_unclear = self.reasons.has(Reason::Reordered) || self.reasons.has(Reason::Duplicated);
         if entry.is_some_and(|entry| entry.sends == sends) && !is_unclear {

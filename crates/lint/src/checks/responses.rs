@@ -192,8 +192,8 @@ impl Flow {
 
     fn other_kind(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) {
         let psn = seen.bth.psn;
-        self.answers.unplaced = seen.frame;
-        let entry = self.window.holding(psn).and_then(|index| self.window.get(index));
+        self.answers.has_unplaced = true;
+        let entry = self.window.held(psn);
         let entry = entry.filter(|entry| entry.surely_takes(psn, self.sizes));
         let Some((name, frame)) = entry.map(|entry| (entry.row.name, entry.first_frame)) else {
             return self.doubt(Reason::LostAhead);
@@ -240,8 +240,7 @@ impl Flow {
         self.answered_late(psn);
         self.taken_though_refused(psn, seen, out);
         if let Some(aeth) = aeth {
-            let begin =
-                self.window.holding(psn).and_then(|index| self.window.get(index)).map(|entry| entry.psn);
+            let begin = self.window.held(psn).map(|entry| entry.psn);
             let is_behind = self.answers.high.is_none_or(|high| psn.distance(high.0) > 0);
             self.rise(psn, aeth.msn, seen, true, out);
             if let Some(begin) = begin.filter(|_| is_behind) {

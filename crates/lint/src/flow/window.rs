@@ -62,6 +62,16 @@ impl Window {
         (psn.distance(entry.end()) < 0).then_some(before)
     }
 
+    /// As [`holding`](Self::holding), the entry itself.
+    pub fn held(&self, psn: Psn) -> Option<&Entry> {
+        self.get(self.holding(psn)?)
+    }
+
+    /// As [`held`](Self::held), to be changed.
+    pub fn held_mut(&mut self, psn: Psn) -> Option<&mut Entry> {
+        self.get_mut(self.holding(psn)?)
+    }
+
     /// Adds an entry, most often behind all others. Says where it is, and whether another one had to make room.
     pub fn insert(&mut self, entry: Entry) -> (usize, bool) {
         let at = self.lower_bound(entry.psn);

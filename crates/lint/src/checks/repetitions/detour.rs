@@ -107,7 +107,7 @@ impl Flow {
             }
         }
         let (point, run) = (detour.point, before.run);
-        let entry = self.window.holding(point).and_then(|index| self.window.get_mut(index));
+        let entry = self.window.held_mut(point);
         let role = match (entry, detour.may_be_late) {
             (Some(entry), false) => {
                 entry.sends = entry.sends.saturating_sub(1);
@@ -128,7 +128,7 @@ impl Flow {
     /// A packet came late: one that the capture had not had, or one of those that the requester sent again when it went back last.
     pub(super) fn came_late(&mut self, psn: Psn, is_first_seen: bool) -> Role {
         self.stats.late += 1;
-        let entry = self.window.holding(psn).and_then(|index| self.window.get(index));
+        let entry = self.window.held(psn);
         let span = entry.filter(|entry| entry.psn == psn).map_or(1, |entry| entry.span);
         self.stats.lost_ahead = self.stats.lost_ahead.saturating_sub(span.into());
         self.doubt(Reason::Reordered);

@@ -243,7 +243,7 @@ impl Flow {
         let Some((point, frame)) = requests.suspect.take() else { return };
         // What asks for the rest of a READ in front of it may be what the capture has missed.
         let completed = requests.completed;
-        let before = self.window.holding(point.sub(1)).and_then(|before| self.window.get(before));
+        let before = self.window.held(point.sub(1));
         let is_behind_rest = before.is_some_and(|before| {
             before.kind.is_answered()
                 && before.psn.distance(completed) <= 0

@@ -66,7 +66,7 @@ impl Conduct {
         Err(format!("rdmalab lint finds violations:\n{shown}\nand {more} more"))
     }
 
-    /// `Err` if it is not so, but for two, that our ends sent so many request packets again, where they lost so many of all that they
+    /// `Err` if it is not so, but for a few, that our ends sent so many request packets again, where they lost so many of all that they
     /// sent, in front of the place of capture.
     pub fn fits(&self, again: u64, lost: u64) -> Result<(), String> {
         let found = self.sent_again_by_us();

@@ -58,7 +58,7 @@ impl Flow {
             self.new_request(seen, kind, distance, out);
             Role::Request
         } else {
-            let begins_earlier = seen.is_reliable() && self.may_begin_earlier(psn);
+            let begins_earlier = seen.is_reliable() && self.begins_earlier(psn);
             let role = self.old_request(seen, kind, out);
             if begins_earlier && role != Role::Late {
                 self.doubt(Reason::BegunBefore);
@@ -107,8 +107,9 @@ impl Flow {
     }
 
     /// The first packets that the capture has of the conversation may have come behind others, which were lost in front or are late: the
-    /// requester sends this PSN, or the responder asks for it. Nothing was answered yet.
-    pub(super) fn may_begin_earlier(&mut self, psn: Psn) -> bool {
+    /// requester sends this PSN, or the responder asks for it. Then the conversation begins there, if nothing was answered yet; says whether it
+    /// does.
+    pub(super) fn begins_earlier(&mut self, psn: Psn) -> bool {
         let Some(requests) = &mut self.requests else { return false };
         let is_near = (-FIRST_LOST..0).contains(&psn.distance(requests.first));
         if !is_near || self.answers.high.is_some() {

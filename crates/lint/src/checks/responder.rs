@@ -82,7 +82,7 @@ impl Flow {
         if syndrome != Some(Syndrome::Nak(NakCode::PsnSequenceError)) {
             return false;
         }
-        if self.may_begin_earlier(seen.bth.psn) {
+        if self.begins_earlier(seen.bth.psn) {
             self.stats.lost_ahead += 1;
             self.doubt(Reason::LostAhead);
             return true;

@@ -1,7 +1,7 @@
 //! Plays the matrix: every program of the field with us, in both roles. Needs root, and what `check.sh` installs.
 //!
 //! `cargo run --release -p rdmalab-tests --example matrix -- [--peer rxe|siw] [--only WORDS] [--daily] [--list]
-//! [--write FILE [--missing]]`
+//! [--times N] [--write FILE [--missing]]`
 //!
 //! A cell that fails says why, its captures and logs stay, and the others are played all the same. Exit code 1 if one failed.
 
@@ -32,6 +32,10 @@ struct Options {
     #[arg(long, requires = "write")]
     missing: bool,
 
+    /// Play each so many times, to find what happens seldom
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "write")]
+    times: usize,
+
     /// Show the cells, and play none
     #[arg(long)]
     list: bool,
@@ -53,7 +57,8 @@ fn main() -> ExitCode {
             && (!options.missing || !Report::has_passed(&before, cell))
             && options.only.iter().all(|words| line.contains(words.as_str()))
     };
-    let chosen: Vec<Cell> = options.peer.cells().into_iter().filter(wanted).collect();
+    let wanted: Vec<Cell> = options.peer.cells().into_iter().filter(wanted).collect();
+    let chosen = wanted.repeat(options.times);
     if options.list {
         chosen.iter().for_each(|cell| println!("{cell}"));
         println!("{} cells", chosen.len());

@@ -60,9 +60,6 @@ impl Flow {
         let is_answered = high.is_some_and(|(high, ..)| high.distance(psn) >= 0);
         let last_time = if is_answered { self.answers.last_time } else { sent };
         let is_soon = seen.has_time && seen.time.abs_diff(last_time) < REMADE.unsigned_abs();
-        if !is_answered && is_soon {
-            return;
-        }
         // What was not answered may have been, and the capture has missed it.
         let is_done = requests.completed == requests.next || !is_answered;
         let is_whole = psn.distance(requests.first) <= 0 && is_done && !is_soon;
@@ -72,6 +69,9 @@ impl Flow {
                 recurrence.begin = psn;
                 recurrence.is_whole |= is_whole;
             }
+            return;
+        }
+        if is_soon {
             return;
         }
         let counted = high.map(|(_, counted, _)| counted);

@@ -60,6 +60,35 @@ fn what_comes_again_from_the_middle_and_is_counted_on_is_a_repetition() {
     assert_eq!(report.flows[0].stats.conversations, 0, "{report}");
 }
 
+/// An acknowledgement that others have overtaken counts fewer messages than they do. It meets a requester that went back.
+#[test]
+fn regression_an_answer_that_was_overtaken_begins_no_conversation() {
+    let mut conversation = talk(
+        r#"
+        packet = [
+            { opcode = "RC_SEND_ONLY", bth = { psn = 100 }, payload = { length = 8 } },
+            { opcode = "RC_SEND_ONLY", bth = { psn = 101 }, payload = { length = 8 } },
+            { opcode = "RC_SEND_ONLY", bth = { psn = 102 }, payload = { length = 8 } },
+            { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 102 }, aeth = { msn = 3 } },
+            { opcode = "RC_SEND_ONLY", bth = { psn = 101 }, payload = { length = 8 }, time = 2_000_000 },
+            { opcode = "RC_SEND_ONLY", bth = { psn = 102 }, payload = { length = 8 } },
+            { opcode = "RC_ACKNOWLEDGE", reply = true, bth = { psn = 101 }, aeth = { msn = 1 } },
+        ]
+        "#,
+    );
+    let counts = |conversation: &[_]| {
+        let report = judge(conversation);
+        let stats = &report.flows[0].stats;
+        (stats.conversations, stats.repeated.iter().sum::<u64>())
+    };
+    assert_eq!(counts(&conversation), (0, 2));
+    // Much later it would be another one, of which this is the first message.
+    for packet in &mut conversation[4..] {
+        packet.time += 2_000_000_000;
+    }
+    assert_eq!(counts(&conversation), (1, 0));
+}
+
 /// Of a READ's answer the place of capture may have missed who asked for it.
 #[test]
 fn an_answer_that_nobody_asked_for_may_lack_its_request() {

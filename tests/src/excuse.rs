@@ -4,7 +4,8 @@
 //! does not complete, and is not sent again. Seen so: a SEND of four packets, its acknowledgement 83 ms later, since the
 //! machine was busy; the four packets again 3 ms behind that, since rxe's timer had run out meanwhile; and nothing more for 30 s. A
 //! peer can make this rare, not impossible. Such a queue pair can also be in the kernel's way when its process is to end.
-//! Besides, a guest on a busy machine may stand still for seconds.
+//! Besides, a guest on a busy machine may stand still for seconds, and a kernel can fall: siw's has, while it sent the
+//! answer to a READ of 1 MiB on a network where nothing was lost.
 //!
 //! Nothing is excused without evidence. That our own packets were sound has to be judged apart ([`crate::Verdict`]).
 
@@ -28,6 +29,11 @@ const STANDSTILL: f64 = 1.5;
 /// What shows that the guest has failed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Excuse {
+    /// Its kernel says on its console that it has failed.
+    Fallen {
+        /// The first words of it.
+        words: String,
+    },
     /// Its machine has ended, or runs without taking orders.
     Dead,
     /// A process of it was killed and did not go, while others still run.
@@ -52,6 +58,7 @@ pub enum Excuse {
 impl std::fmt::Display for Excuse {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::Fallen { words } => write!(f, "the guest's kernel has fallen: {words}"),
             Self::Dead => write!(f, "the guest is dead"),
             Self::Unkillable { command } => write!(f, "the guest's kernel does not let go of: {command}"),
             Self::Stopped { psn, silent } => {
@@ -68,12 +75,21 @@ impl std::fmt::Display for Excuse {
 impl Excuse {
     /// What the guest's state shows: as it was when the round had failed, and, if a job could then not be ended, again.
     pub fn in_guest(state: &GuestState, stuck: Option<(&Stuck, &GuestState)>) -> Option<Self> {
+        let last = stuck.map_or(state, |(_, after)| after);
+        if let Some(words) = last.fall() {
+            return Some(Self::Fallen { words: words.to_owned() });
+        }
         if state.is_over || state.inside.is_none() {
             return Some(Self::Dead);
         }
         let (stuck, after) = stuck?;
         let command = stuck.command.lines().last().unwrap_or_default().to_owned();
         Some(if after.inside.is_some() { Self::Unkillable { command } } else { Self::Dead })
+    }
+
+    /// Whether it is one though no packet was mistreated: whoever is merely silent then may have been told something wrong.
+    pub fn needs_no_faults(&self) -> bool {
+        matches!(self, Self::Fallen { .. })
     }
 
     /// What a capture at the guest's TAP shows of its last conversation, which began with a TCP connection.
@@ -197,6 +213,28 @@ mod tests {
     use super::*;
 
     const GUEST: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
+
+    fn state(console: &str, is_over: bool) -> GuestState {
+        let console = crate::Output { status: None, stdout: console.to_owned(), stderr: String::new() };
+        GuestState { is_over, console, inside: (!is_over).then(|| "well".to_owned()) }
+    }
+
+    #[test]
+    fn a_kernel_that_says_so_has_fallen_and_one_that_says_nothing_is_dead_or_well() {
+        let fall = "Booting from ROM..c\x1b[?7l\x1b[2J[  209.004239] Oops: 0000 [#1] PREEMPT SMP\n[  209.1] RIP: 0010:memcpy";
+        for is_over in [true, false] {
+            let excuse = Excuse::in_guest(&state(fall, is_over), None).unwrap();
+            assert_eq!(
+                excuse,
+                Excuse::Fallen { words: "[  209.004239] Oops: 0000 [#1] PREEMPT SMP".to_owned() }
+            );
+            assert!(excuse.needs_no_faults());
+        }
+        let warned = "[   12.5] BUG: workqueue lockup\n[ here ] Oops: so it says\n";
+        assert_eq!(Excuse::in_guest(&state(warned, true), None), Some(Excuse::Dead));
+        assert_eq!(Excuse::in_guest(&state(warned, false), None), None);
+        assert!(!Excuse::Dead.needs_no_faults());
+    }
 
     /// A conversation, after the end of another in which the guest owed something: times and what was sent, `<` by the
     /// guest, `>` by us.

@@ -206,8 +206,9 @@ fn arguments(network: &Network, config: &GuestConfig, share: &Path, orders: &Ord
     for (option, value) in [
         ("-kernel", lab.kernel.image.to_string_lossy().into_owned()),
         ("-initrd", lab.initramfs.to_string_lossy().into_owned()),
-        // A busy machine is late with the interrupts by which a kernel tries its timer, and it would panic.
-        ("-append", "console=ttyS0 panic=-1 quiet loglevel=4 no_timer_check".to_owned()),
+        // A busy machine is late with the interrupts by which a kernel tries its timer, and it would panic. Warnings are
+        // shown: what a kernel fell over it may have warned of.
+        ("-append", "console=ttyS0 panic=-1 quiet loglevel=5 no_timer_check".to_owned()),
         ("-virtfs", "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap".to_owned()),
         ("-virtfs", format!("local,path={},mount_tag=share,security_model=none", comma_doubled(share))),
     ] {

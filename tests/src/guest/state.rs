@@ -19,6 +19,23 @@ pub struct GuestState {
     pub inside: Option<String>,
 }
 
+/// What the kernel says when it cannot go on, behind the time in brackets. That it was held up it says in other words.
+const FALLS: [&str; 5] =
+    ["Oops: ", "BUG: kernel NULL pointer ", "BUG: unable to handle ", "kernel BUG at ", "Kernel panic - "];
+
+impl GuestState {
+    /// The first of its kernel's own words, with their time, by which it has failed.
+    pub fn fall(&self) -> Option<&str> {
+        self.console.stdout.lines().find_map(|line| {
+            let (before, words) = line.split_once("] ")?;
+            // The boot loader's last line has no end.
+            let from = before.rfind('[')?;
+            before[from + 1..].trim().parse::<f64>().ok()?;
+            FALLS.iter().any(|fall| words.starts_with(fall)).then_some(&line[from..])
+        })
+    }
+}
+
 impl Guest {
     /// Looks at the guest, within a minute, whatever has become of it.
     pub fn state(&self) -> GuestState {

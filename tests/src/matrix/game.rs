@@ -261,7 +261,9 @@ impl Failure {
         let fits = match excuse {
             Excuse::Late { .. } => gave_up,
             Excuse::Stopped { .. } => waited,
-            Excuse::Dead | Excuse::Unkillable { .. } => gave_up || waited || self.ours.success(),
+            Excuse::Fallen { .. } | Excuse::Dead | Excuse::Unkillable { .. } => {
+                gave_up || waited || self.ours.success()
+            }
         };
         fits.then_some(excuse)
     }

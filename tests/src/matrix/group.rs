@@ -1,7 +1,7 @@
 //! Cells that are played one behind the other under the same circumstances, with one capture, which three judges read.
 //!
-//! A cell that fails is played again, with a fresh guest, if there is evidence that the guest has failed and packets were
-//! mistreated; twice in a group at most, and loudly.
+//! A cell that fails is played again, with a fresh guest, if there is evidence that the guest has failed, and either its kernel says
+//! so itself or packets were mistreated; twice in a group at most, and loudly.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -197,11 +197,10 @@ impl<'a> Table<'a> {
             self.sent.add(Sent::UNKNOWN);
             let captured = self.capture.take().map(Capture::finish);
             let excuse = match (&failure, &captured) {
-                (Fails::Game(failure), Some(captured)) if cell.fault != Fault::None => {
-                    failure.excuse(captured)
-                }
+                (Fails::Game(failure), Some(captured)) => failure.excuse(captured),
                 _ => None,
             };
+            let excuse = excuse.filter(|excuse| cell.fault != Fault::None || excuse.needs_no_faults());
             let sound = captured.map_or(Ok(()), |captured| self.judge(&captured));
             if self.group.setting.peer == Peer::Linux {
                 self.place.renew();

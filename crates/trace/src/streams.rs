@@ -36,6 +36,10 @@ pub const MOST_BYTES: usize = 64 << 20;
 /// in the nodes above those.
 const CONNECTION_COST: usize = 3 * (size_of::<Connection>() + 2 * size_of::<Key>() + 2 * size_of::<u64>());
 
+/// So many bytes behind a SYN, of which none is acknowledged yet, a sender may have sent: a capture that has some of them in front of it has
+/// put it out of order.
+const MOST_IN_FRONT_OF_A_SYN: u32 = 1 << 16;
+
 /// TCP connections being followed.
 #[derive(Debug, Default)]
 pub struct Streams {
@@ -229,12 +233,17 @@ impl Connection {
             return;
         }
         let is_new = self.is_foreign || self.sides.get(side).is_some_and(Option::is_some);
+        // Behind bytes that follow it closely it is late.
+        let begin = self.begins.get(side).copied().flatten();
+        let is_late = begin.is_some_and(|begin| begin.wrapping_sub(sequence) <= MOST_IN_FRONT_OF_A_SYN);
         if is_new && !is_answer {
-            // The ports are used again.
-            self.left_before = self.left();
             self.is_foreign = false;
-            self.begins = [None, None];
-            self.sides = [None, None];
+            if !is_late {
+                // The ports are used again.
+                self.left_before = self.left();
+                self.begins = [None, None];
+                self.sides = [None, None];
+            }
         }
         if let (Some(side), Some(begin)) = (self.sides.get_mut(side), self.begins.get_mut(side))
             && (side.is_none() || !is_answer)

@@ -346,6 +346,22 @@ fn a_syn_that_comes_again_behind_data_forgets_nothing_of_the_start_up() {
     assert_eq!(summary.fpdus.crc_wrong.count, 1);
 }
 
+/// A capture may have the reply and the first data in front of the SYN: what the reply asked for holds.
+#[test]
+fn a_syn_behind_the_data_that_follow_it_begins_no_other_connection() {
+    let (packets, stream) = conversation(Framing { markers: true, crc: true });
+    let middle = stream.len() / 2;
+    let [syn, syn_ack, ack, request, reply] = &packets[..] else { panic!("{}", packets.len()) };
+    let data = |from: usize, to: usize| said(Side::Initiator, 4000, from, &stream[from..to]);
+    let (first, second) = (data(REQUEST, middle), data(middle, stream.len()));
+    // What was in front of the SYN comes once more.
+    let late = [syn_ack, reply, &second, syn, ack, request, &first, &second].map(Clone::clone);
+    let (found, summary) = found(&late);
+    assert_eq!(names(&found), expected_names(&every_segment()));
+    assert!(crcs(&found).iter().all(|crc| *crc == "ok"), "{:?}", crcs(&found));
+    assert_eq!(summary.iwarp_bytes_missing, 0);
+}
+
 #[test]
 fn memory_has_a_limit_and_the_summary_says_when_it_is_reached() {
     // Connections that each hold a segment behind one that never comes.

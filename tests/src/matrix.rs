@@ -16,6 +16,7 @@ mod report;
 mod results;
 mod sent;
 mod siw;
+mod table;
 
 pub use cell::{Cell, Family, Peer, Program, Role};
 pub use fault::Fault;

@@ -111,12 +111,17 @@ impl Requester {
 
     /// Whether nothing is left to be sent or to be answered.
     pub(crate) fn is_drained(&self) -> bool {
-        self.queue.is_empty() && self.ready.is_none() && !self.ready_is_read
+        self.queue.is_empty() && !self.owes_ready() && !self.ready_is_read
     }
 
     /// Whether the peer owes an answer.
     pub(crate) fn awaits_answer(&self) -> bool {
         self.reads > 0 || self.ready_is_read
+    }
+
+    /// Whether the ready-to-receive message is still to be sent.
+    pub(crate) fn owes_ready(&self) -> bool {
+        self.ready.is_some()
     }
 
     /// Whether a message was begun and not ended.
@@ -126,7 +131,7 @@ impl Requester {
 
     /// Whether there is something to be sent, or local work to be done, now.
     pub(crate) fn may_send(&self) -> bool {
-        if self.ready.is_some() || self.is_in_message() {
+        if self.owes_ready() || self.is_in_message() {
             return true;
         }
         if self.blocked && self.begun > 0 {

@@ -36,7 +36,7 @@ impl QueuePair {
         written
     }
 
-    /// What to do next. A Terminate message goes first; a message that was begun goes on; and whole messages of requests and
+    /// What to do next. A Terminate message goes first, then what makes the peer ready; a message that was begun goes on; and whole messages of requests and
     /// of answers take turns.
     fn next(&self) -> Option<Turn> {
         if self.terminate.is_some() {
@@ -48,7 +48,8 @@ impl QueuePair {
         if !is_open {
             return None;
         }
-        if self.requester.is_in_message() {
+        // An initiator's ready-to-receive message is its first FPDU (RFC 6581 §9.2), whatever the peer asks for before it has it.
+        if self.requester.owes_ready() || self.requester.is_in_message() {
             return Some(Turn::Request);
         }
         if self.responder.is_in_message() {

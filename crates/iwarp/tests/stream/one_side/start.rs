@@ -102,6 +102,20 @@ fn an_initiator_says_first_what_was_agreed_on() {
     }
 }
 
+/// siw's applications may ask before the ready-to-receive message is there.
+#[test]
+fn regression_an_initiator_makes_the_peer_ready_before_it_answers_what_came_too_soon() {
+    let mut t = with(Role::Initiator, Some(ReadyToReceive::Write));
+    let requests = [t.incoming_read(1, 0, 1), t.incoming_read(2, 1, 1)];
+    requests.into_iter().for_each(|request| t.deliver(request));
+    t.post(send(1));
+    let lines = t.lines();
+    let opcodes: Vec<_> = lines.iter().map(|line| line.split(' ').nth(1).unwrap()).collect();
+    assert_eq!(opcodes, ["WRITE", "READ_RESPONSE", "SEND", "READ_RESPONSE"], "{lines:?}");
+    t.expect_done(0);
+    t.expect_alive();
+}
+
 #[test]
 fn the_answer_to_a_ready_read_is_swallowed_and_numbers_go_on() {
     let mut t = with(Role::Initiator, Some(ReadyToReceive::Read));

@@ -69,6 +69,17 @@ pub struct Verdict {
     pub conduct: Conduct,
 }
 
+/// What happened to packets on their way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Nothing.
+    Clean,
+    /// They came late, or out of order.
+    Disturbed,
+    /// Some were lost.
+    Lossy,
+}
+
 impl Verdict {
     /// Lets tshark, [`dump`] and [`rdmalab_lint`] read the capture `file`.
     #[track_caller]
@@ -107,24 +118,29 @@ impl Verdict {
         }
     }
 
-    /// As [`sound`](Self::sound), of iWARP: `Err` if a packet is malformed, if bytes of a stream are missing or judged by
-    /// nobody, if the judges see different numbers of FPDUs, if there is none, or if not each FPDU has a right CRC, or,
+    /// As [`sound`](Self::sound), of iWARP: `Err` if a packet is malformed, if bytes of a stream are missing (unless packets are lost, and
+    /// the stream's end is: whoever has all that he asked for closes, and does not wait for WRITEs still on their way) or judged by nobody, if the judges see different numbers of FPDUs, if there is none, or if not each FPDU has a right CRC, or,
     /// where none was asked for, none; or if a rule of the protocols is violated.
     ///
-    /// How many tshark sees counts only if the link was `clean`: behind segments that come late it reads FPDUs into what it puts
+    /// How many tshark sees counts only if the way was clean: behind segments that come late it reads FPDUs into what it puts
     /// together which are not there (seen: one of 50,996 bytes and 176 of none, in a stream in which all of ours have their CRC).
-    pub fn sound_iwarp(&self, crc: bool, clean: bool) -> Result<(), String> {
+    pub fn sound_iwarp(&self, crc: bool, way: Way) -> Result<(), String> {
         let fpdus = &self.ours.fpdus;
+        let missing = if way == Way::Lossy {
+            self.ours.iwarp_bytes_missing
+        } else {
+            self.ours.iwarp_bytes_not_captured()
+        };
         let (wanted, others) =
             if crc { (fpdus.crc_right, fpdus.crc_absent) } else { (fpdus.crc_absent, fpdus.crc_right) };
         let faults = [
             (!self.tshark_malformed.is_empty(), "tshark calls packets malformed"),
             (self.ours.malformed.count > 0, "packets are malformed"),
             (fpdus.crc_wrong.count > 0, "not every CRC is right"),
-            (fpdus.crc_unknown > 0 || self.ours.iwarp_bytes_missing > 0, "the capture is not whole"),
+            (fpdus.crc_unknown > 0 || missing > 0, "the capture is not whole"),
             (wanted == 0, "there is no FPDU as it should be"),
             (others > 0, "FPDUs have CRCs, or have none, against what was asked for"),
-            (clean && self.tshark_fpdus != wanted, "tshark counts FPDUs differently"),
+            (way == Way::Clean && self.tshark_fpdus != wanted, "tshark counts FPDUs differently"),
             (self.tshark_fpdus == 0, "tshark sees no FPDU"),
         ];
         match faults.iter().find(|(is_so, _)| *is_so) {
@@ -138,7 +154,7 @@ impl Verdict {
         let found = &self.ours;
         let fpdus = &found.fpdus;
         let all = fpdus.crc_right + fpdus.crc_absent + fpdus.crc_wrong.count + fpdus.crc_unknown;
-        all + self.tshark_fpdus + found.malformed.count + found.iwarp_bytes_missing == 0
+        all + self.tshark_fpdus + found.malformed.count + found.iwarp_bytes_not_captured() == 0
             && self.tshark_malformed.is_empty()
     }
 

@@ -25,7 +25,7 @@ mod process;
 mod program;
 mod venue;
 
-pub use capture::{Capture, Verdict};
+pub use capture::{Capture, Verdict, Way};
 pub use conduct::Conduct;
 pub use excuse::Excuse;
 pub use guest::{Adapter, Guest, GuestConfig, GuestState, Job, Stuck};

@@ -59,7 +59,7 @@ fn every_packet_is_roce_with_a_right_icrc_where_that_is_not_the_point() {
 #[test]
 fn every_fpdu_is_sound_where_that_is_not_the_point() {
     judge_each("siw", &ODD_SIW, |name, summary, wrong| {
-        assert_eq!(summary.iwarp_bytes_missing, 0, "{name}: {summary}");
+        assert_eq!(summary.iwarp_bytes_not_captured(), 0, "{name}: {summary}");
         assert_eq!(summary.fpdus.crc_unknown, 0, "{name}: {summary}");
         assert_eq!(summary.fpdus.crc_wrong.count, wrong, "{name}: {summary}");
     });

@@ -56,10 +56,10 @@ fn a_hole_in_front_of_a_fin_is_told_once_the_other_side_had_it() {
         packets.push(from(Side::Responder, FIN, reply, end.wrapping_add(1)));
         let (told, summary) = found(&packets);
         // Nothing that the initiator says comes behind the acknowledgement: counted, but no packet is there to tell it.
-        assert_eq!((told_in(&told), summary.iwarp_bytes_missing), (vec![], lost as u64));
+        assert_eq!((told_in(&told), summary.iwarp_bytes_not_captured()), (vec![], lost as u64));
         packets.push(from(Side::Initiator, 0, end.wrapping_add(1), reply.wrapping_add(1)));
         let (told, summary) = found(&packets);
-        assert_eq!((told_in(&told), summary.iwarp_bytes_missing), (vec![9], lost as u64));
+        assert_eq!((told_in(&told), summary.iwarp_bytes_not_captured()), (vec![9], lost as u64));
     }
 }
 
@@ -71,7 +71,7 @@ fn a_hole_in_front_of_a_reset_or_an_acknowledgement_is_told_as_well() {
     for flags in [0, RST] {
         packets.push(from(Side::Initiator, flags, end, behind(Side::Responder, 22)));
         let (told, summary) = found(&packets);
-        assert_eq!((told_in(&told), summary.iwarp_bytes_missing), (vec![8], 100));
+        assert_eq!((told_in(&told), summary.iwarp_bytes_not_captured()), (vec![8], 100));
         packets.pop();
     }
     // Of what the initiator says it has not sent, and of what the responder has not got, nothing is concluded.
@@ -84,7 +84,7 @@ fn a_hole_in_front_of_a_reset_or_an_acknowledgement_is_told_as_well() {
     assert!(told_in(&found(&packets).0).is_empty());
     packets.drain(6..);
     packets.push(from(Side::Initiator, RST, end, behind(Side::Responder, 22)));
-    assert_eq!(found(&packets).1.iwarp_bytes_missing, 0);
+    assert_eq!(found(&packets).1.iwarp_bytes_not_captured(), 0);
 }
 
 #[test]
@@ -98,9 +98,9 @@ fn a_fin_is_no_byte_even_if_the_capture_does_not_have_it() {
         from(Side::Responder, 0, reply.wrapping_add(1), end.wrapping_add(1)),
     ];
     packets.extend(rest.clone());
-    assert_eq!(found(&packets).1.iwarp_bytes_missing, 0);
+    assert_eq!(found(&packets).1.iwarp_bytes_not_captured(), 0);
     packets.insert(6, fin);
-    assert_eq!(found(&packets).1.iwarp_bytes_missing, 0);
+    assert_eq!(found(&packets).1.iwarp_bytes_not_captured(), 0);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn what_waits_behind_a_hole_comes_out_with_an_acknowledgement_or_is_counted_at_t
     let (nothing, summary) = found(&packets);
     assert_eq!(names(&nothing), [""; 0]);
     assert_eq!(
-        (summary.iwarp_bytes_missing, summary.iwarp_bytes_waiting),
+        (summary.iwarp_bytes_not_captured(), summary.iwarp_left.waiting),
         (1300, stream.len() as u64 - 1300)
     );
     let told = format!(", {} behind them left alone at the end", stream.len() - 1300);
@@ -121,7 +121,7 @@ fn what_waits_behind_a_hole_comes_out_with_an_acknowledgement_or_is_counted_at_t
     packets.push(from(Side::Responder, 0, behind(Side::Responder, 22), end));
     packets.push(from(Side::Initiator, 0, end, behind(Side::Responder, 22)));
     let (all, summary) = found(&packets);
-    assert_eq!((summary.iwarp_bytes_missing, summary.iwarp_bytes_waiting), (1300, 0));
+    assert_eq!((summary.iwarp_bytes_not_captured(), summary.iwarp_left.waiting), (1300, 0));
     assert!(names(&all).len() > 3 && all.iter().all(|(frame, _)| [4, 5, 8].contains(frame)), "{all:?}");
 }
 
@@ -130,7 +130,7 @@ fn what_earlier_connections_of_the_ports_left_is_kept() {
     let (mut packets, length) = cut_short(100);
     packets.push(from(Side::Responder, 0, behind(Side::Responder, 22), behind(Side::Initiator, length)));
     packets.push(segment(Side::Initiator, PORT, SYN, 77, 0, &[]));
-    assert_eq!(found(&packets).1.iwarp_bytes_missing, 100);
+    assert_eq!(found(&packets).1.iwarp_bytes_not_captured(), 100);
 }
 
 /// Of captures of a real peer, without losses.
@@ -149,7 +149,7 @@ fn whichever_segment_a_capture_lacks_its_bytes_are_counted() {
             rest.remove(index);
             let file = frames::capture(LinkType::ETHERNET, rest.iter().map(Vec::as_slice));
             let (_, summary) = found_in(&file);
-            assert_eq!(summary.iwarp_bytes_missing, length_of(lost), "{name}, frame {}", index + 1);
+            assert_eq!(summary.iwarp_bytes_not_captured(), length_of(lost), "{name}, frame {}", index + 1);
             assert!(summary.is_fine(), "{name}, frame {}: {summary}", index + 1);
         }
     }

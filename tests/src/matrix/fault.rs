@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::Way;
+
 /// What happens to RoCE packets. TCP and address resolution are spared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
@@ -63,6 +65,15 @@ impl Fault {
             Self::Loss10 | Self::Duplication => 10,
         };
         sent.saturating_mul(of_a_hundred) >= 1000
+    }
+
+    /// What it means for packets on their way.
+    pub(super) fn way(self) -> Way {
+        match self {
+            Self::None => Way::Clean,
+            Self::Duplication | Self::Reordering | Self::Delay => Way::Disturbed,
+            Self::Loss1 | Self::Loss10 => Way::Lossy,
+        }
     }
 
     /// Whether it takes packets away.

@@ -181,7 +181,7 @@ impl<'a> Table<'a> {
             None => verdict.sound().and_then(|()| self.sent.fits(&verdict.conduct)),
             // Where nobody listens, nothing is said.
             Some(_) if self.group.setting.ends_badly && verdict.is_silent() => verdict.conduct.sound(),
-            Some(Iwarp { crc, .. }) => verdict.sound_iwarp(crc, self.group.setting.fault == Fault::None),
+            Some(Iwarp { crc, .. }) => verdict.sound_iwarp(crc, self.group.setting.fault.way()),
         };
         sound.map_err(|fault| format!("the capture {} is not sound: {fault}", captured.display()))?;
         let fpdus = &verdict.ours.fpdus;

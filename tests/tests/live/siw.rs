@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rdmalab_tests::{Adapter, Network, Place, Verdict};
+use rdmalab_tests::{Adapter, Network, Place, Verdict, Way};
 
 const LIMIT: Duration = Duration::from_secs(60);
 /// Where the guest takes orders, and siw listens.
@@ -57,7 +57,7 @@ fn go_wrong(place: &Place, carrier: &str, crc: bool) {
     assert!(said.success(), "over {carrier}: {said}\nsiw: {}\n{}", peer.output_so_far(), guest.state());
     let _ = peer.stop();
     let verdict = Verdict::of(network, &capture.finish());
-    verdict.sound_iwarp(crc, true).unwrap_or_else(|fault| panic!("over {carrier}: {fault}"));
+    verdict.sound_iwarp(crc, Way::Clean).unwrap_or_else(|fault| panic!("over {carrier}: {fault}"));
     set_address(network, &bridge.to_string(), "del");
 }
 

@@ -6,7 +6,7 @@ use rdmalab_wire::Carrier;
 use rdmalab_wire::iwarp::CrcVerdict;
 
 use crate::dissect::{Dissection, Icrc, Vcrc};
-use crate::streams::{IwarpUnit, Streams};
+use crate::streams::{IwarpUnit, Left, Streams};
 
 /// How many frame numbers of each kind of trouble are kept.
 const FIRST: usize = 10;
@@ -28,15 +28,16 @@ pub struct Summary {
     pub icrc_wrong: Trouble,
     /// Those of native links whose VCRC is wrong.
     pub vcrc_wrong: Trouble,
-    /// Those whose ICRC nobody can tell: cut by the capture, or with broken headers in front.
+    /// Those whose ICRC nobody can tell: cut by the capture, with broken headers in front, or several datagrams in one.
     pub icrc_unknown: u64,
     /// FPDUs of iWARP, by the state of their CRC.
     pub fpdus: Fpdus,
-    /// Bytes of iWARP's TCP connections that the capture does not have: lost, cut off, or given up. No fault of those
-    /// who spoke.
+    /// Bytes of iWARP's TCP connections that the capture does not have though it has what came behind them: lost, cut off, or
+    /// given up. No fault of those who spoke.
     pub iwarp_bytes_missing: u64,
-    /// Bytes behind missing ones of which nothing was made, as the capture ends there.
-    pub iwarp_bytes_waiting: u64,
+    /// Those that are missing where a connection or the capture ends, and what stands behind them. Nothing if the filter passed
+    /// packets over: no packet tells of these bytes.
+    pub iwarp_left: Left,
     /// TCP connections that were forgotten because too many were followed at once: of iWARP in them something may be
     /// missing.
     pub streams_forgotten: u64,
@@ -118,9 +119,14 @@ impl Summary {
     pub(super) fn end(&mut self, streams: &Streams) {
         self.streams_forgotten = streams.forgotten();
         self.gaps_given_up = streams.given_up();
-        let left = streams.left();
-        self.iwarp_bytes_missing = self.iwarp_bytes_missing.saturating_add(left.missing);
-        self.iwarp_bytes_waiting = left.waiting;
+        if self.passed_over == 0 {
+            self.iwarp_left = streams.left();
+        }
+    }
+
+    /// All bytes of iWARP that the capture does not have, as far as it is known of them.
+    pub fn iwarp_bytes_not_captured(&self) -> u64 {
+        self.iwarp_bytes_missing.saturating_add(self.iwarp_left.missing)
     }
 
     /// Whether no packet is broken and no ICRC, VCRC or CRC of an FPDU wrong.
@@ -163,11 +169,12 @@ impl fmt::Display for Summary {
                 write!(f, ", not known of {crc_unknown}")?;
             }
         }
-        if self.iwarp_bytes_missing > 0 {
-            write!(f, "; {} bytes of iWARP not captured", self.iwarp_bytes_missing)?;
+        let missing = self.iwarp_bytes_not_captured();
+        if missing > 0 {
+            write!(f, "; {missing} bytes of iWARP not captured")?;
         }
-        if self.iwarp_bytes_waiting > 0 {
-            write!(f, ", {} behind them left alone at the end", self.iwarp_bytes_waiting)?;
+        if self.iwarp_left.waiting > 0 {
+            write!(f, ", {} behind them left alone at the end", self.iwarp_left.waiting)?;
         }
         if self.streams_forgotten > 0 {
             write!(f, "; {} TCP connections forgotten: too many at once", self.streams_forgotten)?;

@@ -54,12 +54,12 @@ enum Kind {
 impl Error {
     /// The peer, the device or a check failed: exit code 1.
     pub fn failed(what: impl Display) -> Self {
-        Self { kind: Kind::Failed, text: printable(&what.to_string()) }
+        Self { kind: Kind::Failed, text: what.to_string() }
     }
 
     /// Wrong usage or unreadable input: exit code 2.
     pub fn usage(what: impl Display) -> Self {
-        Self { kind: Kind::Usage, text: printable(&what.to_string()) }
+        Self { kind: Kind::Usage, text: what.to_string() }
     }
 
     /// Adds what to do about it, on a line of its own.
@@ -130,7 +130,7 @@ pub fn herald() -> Herald {
     Herald::new(|what| tell(format_args!("rdmalab: nothing for 3 s: waiting for {what}")))
 }
 
-/// Prints one line to standard error, if anybody listens there.
+/// Prints one line to standard error, if anybody listens there; what would command a terminal is escaped.
 pub fn tell(line: impl Display) {
-    let _ = writeln!(anstream::stderr().lock(), "{line}");
+    let _ = writeln!(anstream::stderr().lock(), "{}", printable(&line.to_string()));
 }

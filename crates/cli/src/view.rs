@@ -1,7 +1,7 @@
 //! `rdmalab view`: a capture drawn, as a page to look into, as a ladder in the terminal, as a picture.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use rdmalab_trace::Filter;
@@ -74,15 +74,16 @@ fn read(options: &Options) -> Result<(Capture, Option<String>)> {
         filter: options.filter.as_ref(),
         keeps_frames: !options.text && !options.svg,
     };
-    let input: Box<dyn Read> = if options.file.as_os_str() == "-" {
-        Box::new(io::stdin().lock())
+    let outcome = if options.file.as_os_str() == "-" {
+        rdmalab_view::read(io::stdin().lock(), view)
     } else {
-        Box::new(File::open(&options.file).map_err(|error| {
+        let file = File::open(&options.file).map_err(|error| {
             Error::usage(format_args!("cannot open {name}: {error}"))
                 .advice("name a pcap or pcapng file, or - for standard input")
-        })?)
+        })?;
+        fits(&file, options.filter.as_ref()).and_then(|()| rdmalab_view::read(file, view))
     };
-    match fits(options).and_then(|()| rdmalab_view::read(input, view)) {
+    match outcome {
         Ok(capture) => Ok((capture, None)),
         Err(failure) => {
             let text = format!("{name}: {failure}");
@@ -106,17 +107,20 @@ fn read(options: &Options) -> Result<(Capture, Option<String>)> {
 }
 
 /// Whether there is room for a file: what is too large is refused before it is judged. What can be read only once tells it late.
-fn fits(options: &Options) -> std::result::Result<(), ViewError> {
-    let again =
-        || File::open(&options.file).ok().filter(|file| file.metadata().is_ok_and(|about| about.is_file()));
-    if options.file.as_os_str() == "-" {
+fn fits(file: &File, filter: Option<&Filter>) -> std::result::Result<(), ViewError> {
+    if !file.metadata().is_ok_and(|about| about.is_file()) {
         return Ok(());
     }
-    let Some(file) = again() else { return Ok(()) };
-    let whole = rdmalab_view::fits(file, None);
-    match (&whole, &options.filter, again()) {
+    let asked = |filter: Option<&Filter>| {
+        let answer = rdmalab_view::fits(file, filter);
+        let mut file = file;
+        // A file that was read can be read again; if not, reading it says why.
+        file.rewind().map(|()| answer).unwrap_or(Ok(()))
+    };
+    let whole = asked(None);
+    match (&whole, filter) {
         // Only if all of it is too much does it matter what the filter leaves.
-        (Err(_), Some(filter), Some(file)) => rdmalab_view::fits(file, Some(filter)),
+        (Err(_), Some(filter)) => asked(Some(filter)),
         _ => whole,
     }
 }
@@ -163,6 +167,13 @@ fn draw(
 fn to_file(options: &Options, capture: &Capture, path: &Path, unread: Option<&str>) -> Result<()> {
     let unwritten =
         |error: io::Error| Error::failed(format_args!("cannot write {}: {error}", path.display()));
+    if options.svg {
+        // What cannot be drawn must not cost the picture that was there.
+        let mut picture = Vec::new();
+        draw(options, capture, &mut picture, None, unread)
+            .map_err(|trouble| trouble.told(options, unwritten))?;
+        return std::fs::write(path, picture).map_err(unwritten);
+    }
     let file = File::create(path).map_err(unwritten)?;
     let drawn = if options.text {
         // Colours are for terminals.
@@ -171,7 +182,7 @@ fn to_file(options: &Options, capture: &Capture, path: &Path, unread: Option<&st
         draw(options, capture, BufWriter::new(file), None, unread)
     };
     drawn.map_err(|trouble| trouble.told(options, unwritten))?;
-    if !options.text && !options.svg {
+    if !options.text {
         tell(format_args!("{}: {} packets", path.display(), capture.packets()));
     }
     Ok(())

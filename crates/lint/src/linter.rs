@@ -135,7 +135,7 @@ impl Linter {
         };
         self.totals.roce += 1;
         checksums::of_roce(record, dissection, roce, &mut self.findings, &mut self.reasons);
-        if !matches!(roce.icrc, Icrc::Wrong { .. } | Icrc::Merged { .. }) {
+        if !matches!(roce.icrc, Icrc::Wrong { .. }) && !roce.is_several() {
             lengths::pad(record, roce, &mut self.findings);
             headers::of_roce(record, roce, &mut self.findings);
             congestion::form(record, roce, &mut self.findings);

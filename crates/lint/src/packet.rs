@@ -103,7 +103,8 @@ impl<'a> Seen<'a> {
     /// `None` of what no conversation can be followed by.
     pub fn of(record: &Record<'_>, roce: &'a Roce<'a>) -> Option<Seen<'a>> {
         let (row, bth) = (roce.packet.opcode?.row()?, roce.packet.bth?);
-        if !matches!(roce.icrc, Icrc::Right | Icrc::Cut) || roce.packet.error.is_some() {
+        let is_one = matches!(roce.icrc, Icrc::Right | Icrc::Cut) && !roce.is_several();
+        if !is_one || roce.packet.error.is_some() {
             return None;
         }
         let (udp_source, ip_id) = match &roce.carrier {

@@ -6,6 +6,7 @@ mod name;
 mod one_address;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::net::{IpAddr, Ipv4Addr};
 
 use rdmalab_lint::Role;
 use rdmalab_trace::{Dissection, Line};
@@ -38,6 +39,8 @@ pub(crate) struct Ends {
     names: HashMap<u32, String>,
 }
 
+/// An Ethernet address as text has so many characters.
+const ETHERNET_TEXT: usize = 17;
 /// Ethernet addresses that are looked behind at most, and addresses behind one: those of the hosts of a link, not of a flood.
 const MOST_STATIONS: usize = 65_536;
 const MOST_BEHIND: usize = 8;
@@ -64,6 +67,10 @@ impl Ends {
     /// An address is behind an Ethernet address.
     fn stands_behind(&mut self, address: u32, station: EthernetAddress) {
         if self.station_of.contains_key(&address) || self.station_of.len() >= MOST_STATIONS {
+            return;
+        }
+        // That of a loopback interface, which is nobody's.
+        if station == EthernetAddress([0; 6]) {
             return;
         }
         let station = station.to_string();
@@ -163,26 +170,38 @@ impl Ends {
     }
 
     fn host(&self, number: u32, address: &str) -> u32 {
-        if self.talkers.contains(&number) {
+        if self.talkers.contains(&number) || !is_of_link(address) {
             return number;
         }
         // An Ethernet address that only receives is no source of any packet.
         let station = self.station_of.get(&number).map_or(address, String::as_str);
         let behind = self.stations.get(station).into_iter().flatten();
-        let mut talkers = behind.filter(|other| self.talkers.contains(other));
-        match (talkers.next(), talkers.next()) {
-            (Some(only), None) => *only,
+        let text = |number: u32| self.addresses.all.get(number as usize).map_or("", String::as_str);
+        // Behind a router's are many, and it is none of them.
+        let mut hosts = behind.filter(|other| self.talkers.contains(other) || !is_of_link(text(**other)));
+        match (hosts.next(), hosts.next()) {
+            (Some(only), None) if self.talkers.contains(only) => *only,
             _ => number,
         }
     }
 }
 
+/// Whether an address means a host of this link only, which has others besides: of Ethernet, of IPv6 for the link, or that of
+/// who has none yet.
+fn is_of_link(address: &str) -> bool {
+    match address.parse() {
+        Ok(IpAddr::V4(ip)) => ip.is_unspecified(),
+        Ok(IpAddr::V6(ip)) => ip.is_unspecified() || ip.is_unicast_link_local(),
+        Err(_) => address.len() == ETHERNET_TEXT && address.split(':').count() == 6,
+    }
+}
+
 /// Whether an address is a group's: of Ethernet, IPv4 or IPv6.
 fn is_group(address: &str) -> bool {
-    if let Ok(ip) = address.parse::<std::net::IpAddr>() {
-        return ip.is_multicast() || ip == std::net::IpAddr::V4(std::net::Ipv4Addr::BROADCAST);
+    if let Ok(ip) = address.parse::<IpAddr>() {
+        return ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST);
     }
-    let first = address.split(':').next().filter(|_| address.len() == 17);
+    let first = address.split(':').next().filter(|_| address.len() == ETHERNET_TEXT);
     first.and_then(|first| u8::from_str_radix(first, 16).ok()).is_some_and(|first| first & 1 == 1)
 }
 
@@ -197,6 +216,16 @@ mod tests {
         }
         for one in ["10.0.0.1", "fe80::1", "02:00:0a:00:00:01", "lid:0x0004", "?"] {
             assert!(!is_group(one), "{one}");
+        }
+    }
+
+    #[test]
+    fn what_a_host_has_besides_its_addresses_is_of_the_link() {
+        for besides in ["fe80::1", "::", "0.0.0.0", "02:00:0a:00:00:01"] {
+            assert!(is_of_link(besides), "{besides}");
+        }
+        for own in ["10.0.0.1", "127.0.0.1", "fd00::1", "lid:0x0004", "?", "::1"] {
+            assert!(!is_of_link(own), "{own}");
         }
     }
 }

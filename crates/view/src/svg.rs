@@ -6,6 +6,7 @@ mod drawing;
 mod error;
 mod legend;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use crate::model::{Capture, Packet};
@@ -81,22 +82,20 @@ impl Capture {
                 self.flows.iter().find(|flow| flow.number == Some(number)).map(|flow| flow.connection)
             }
             None => {
-                let count = |connection: u32| {
-                    self.flows
-                        .iter()
-                        .filter(|flow| flow.connection == connection)
-                        .map(|flow| flow.packets)
-                        .sum::<u64>()
-                };
                 // What carries RDMA has a number: a program's TCP beside it is drawn only where there is nothing else.
                 let has_numbers = self.flows.iter().any(|flow| flow.number.is_some());
-                let drawn = || self.flows.iter().filter(|flow| flow.number.is_some() || !has_numbers);
-                // Both directions of a connection have the same; the earlier of equals is taken.
-                let most = drawn().map(|flow| flow.packets).max().unwrap_or_default();
-                let candidates = drawn().filter(|flow| flow.packets.saturating_mul(2) >= most);
-                candidates
-                    .map(|flow| flow.connection)
-                    .max_by_key(|connection| (count(*connection), u32::MAX - *connection))
+                let drawn = self.flows.iter().filter(|flow| flow.number.is_some() || !has_numbers);
+                let connections: BTreeSet<u32> = drawn.map(|flow| flow.connection).collect();
+                let mut packets = vec![0_u64; self.flows.len()];
+                for flow in &self.flows {
+                    packets
+                        .get_mut(flow.connection as usize)
+                        .into_iter()
+                        .for_each(|all| *all += flow.packets);
+                }
+                let count = |connection: u32| packets.get(connection as usize).copied().unwrap_or_default();
+                // The earlier of equals is taken.
+                connections.into_iter().rev().max_by_key(|connection| count(*connection))
             }
         };
         found.ok_or_else(|| PictureError::NoFlow {

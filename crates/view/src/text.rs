@@ -3,6 +3,7 @@
 //! Beside the lines of the ends stand operations, from their first packet to what completed them; below a packet what was found
 //! about it, and of an operation that never completed that this was the last of it.
 
+mod bands;
 mod ladders;
 
 use std::io::{self, Write};
@@ -12,14 +13,13 @@ use rdmalab_lint::Severity;
 
 use crate::kind::{Kind, Marks, remarks};
 use crate::model::{Capture, Packet};
-use crate::operations::Ending;
 use crate::words::{labelled, seconds, wrapped};
+
+use bands::{BESIDE, Bands};
 
 /// Columns for the frame number and the time.
 const FRAME: usize = 7;
 const TIME: usize = 13;
-/// Operations beside each other that are drawn on each side.
-const BESIDE: usize = 3;
 /// Columns beside the middle.
 const AROUND: usize = FRAME + 1 + TIME + 2 * (1 + BESIDE) + 2;
 /// The middle is not narrower than this.
@@ -37,19 +37,13 @@ impl Capture {
         let found = self.found();
         let never_completed = self.never_completed();
         let ladders = self.ladders();
-        for (number, ((left, right), packets)) in ladders.iter().enumerate() {
+        let bands = Bands::of(self, &ladders);
+        for (number, (((left, right), packets), bands)) in ladders.iter().zip(bands).enumerate() {
             if number > 0 {
                 writeln!(out)?;
             }
-            let mut drawing = Drawing {
-                capture: self,
-                out: &mut *out,
-                middle,
-                left: *left,
-                right: *right,
-                open: [[None; BESIDE]; 2],
-                undrawn: 0,
-            };
+            let mut drawing =
+                Drawing { capture: self, out: &mut *out, middle, left: *left, right: *right, bands };
             drawing.head()?;
             for place in packets {
                 drawing.packet(*place)?;
@@ -72,10 +66,7 @@ struct Drawing<'c, W> {
     middle: usize,
     left: u32,
     right: u32,
-    /// Operations under way on each side.
-    open: [[Option<u32>; BESIDE]; 2],
-    /// Operations for which there was no room beside those.
-    undrawn: u64,
+    bands: Bands<'c>,
 }
 
 impl<W: Write> Drawing<'_, W> {
@@ -97,7 +88,7 @@ impl<W: Write> Drawing<'_, W> {
     }
 
     fn tail(&mut self) -> io::Result<()> {
-        match self.undrawn {
+        match self.bands.undrawn {
             0 => Ok(()),
             1 => writeln!(self.out, "… 1 operation more was under way than the {BESIDE} drawn beside a line"),
             count => {
@@ -126,7 +117,7 @@ impl<W: Write> Drawing<'_, W> {
             let end = if is_lost { "lost ✗" } else { "◄" };
             format!("{}{end}{}── {label} ──", " ".repeat(blank), "─".repeat(line))
         };
-        let [left, right] = self.bands(place, packet);
+        let [left, right] = self.bands.at(place, packet.band);
         let style = style(packet);
         let frame = format!("{:>FRAME$}", packet.frame);
         let time = format!("{:>TIME$}", seconds(packet));
@@ -154,7 +145,7 @@ impl<W: Write> Drawing<'_, W> {
 
     /// Words below a packet.
     fn note(&mut self, text: &str, style: Style) -> io::Result<()> {
-        let [left, right] = [0, 1].map(|side| self.through(side));
+        let [left, right] = [0, 1].map(|side| self.bands.between(side));
         let mut lines = wrapped(text, self.middle).into_iter();
         lines.try_for_each(|line| {
             let gap = self.middle.saturating_sub(line.chars().count());
@@ -176,69 +167,6 @@ impl<W: Write> Drawing<'_, W> {
             (Some(source), _) => source == self.left,
             (None, destination) => destination != Some(self.left),
         }
-    }
-
-    /// What stands beside the two lines at a packet: operations that begin, go on and end.
-    fn bands(&mut self, place: u32, packet: &Packet) -> [String; 2] {
-        let band = packet.band.and_then(|number| Some((number, self.capture.bands.get(number as usize)?)));
-        let mut at_side = None;
-        if let Some((number, band)) = band {
-            let source = self.capture.flows.get(band.flow as usize).map(|flow| flow.addresses.0);
-            let end = source.and_then(|address| self.capture.places.get(address as usize).copied().flatten());
-            let side = usize::from(end != Some(self.left));
-            if band.packets.0 == place {
-                let open = self.open.get_mut(side).and_then(|open| open.get_mut(usize::from(band.beside)));
-                match open {
-                    Some(free) => *free = Some(number),
-                    None => self.undrawn += 1,
-                }
-            }
-            at_side = Some((side, usize::from(band.beside), band));
-        }
-        let signs = [0, 1].map(|side| {
-            let mut text = self.through(side);
-            if let Some((at, beside, band)) = at_side
-                && at == side
-                && beside < BESIDE
-            {
-                let is_complete = band.ending == Ending::Complete;
-                let sign = match (band.packets.0 == place, band.packets.1 == place) {
-                    (true, true) if is_complete => '╶',
-                    (true, _) => '┌',
-                    (false, true) if is_complete => '└',
-                    (false, true) => '┊',
-                    (false, false) => '├',
-                };
-                text = text
-                    .chars()
-                    .enumerate()
-                    .map(|(column, c)| if column == beside { sign } else { c })
-                    .collect();
-            }
-            text
-        });
-        // Those that end here or have ended.
-        let capture = self.capture;
-        for open in self.open.iter_mut().flatten() {
-            let is_done = open
-                .and_then(|number| capture.bands.get(number as usize))
-                .is_none_or(|band| band.packets.1 <= place);
-            if is_done {
-                *open = None;
-            }
-        }
-        signs
-    }
-
-    fn through(&self, side: usize) -> String {
-        let band = |number: u32| self.capture.bands.get(number as usize);
-        let open = self.open.get(side).into_iter().flatten();
-        open.map(|open| match open.and_then(band).map(|band| band.ending) {
-            Some(Ending::Complete) => '│',
-            Some(Ending::Never | Ending::Unknown) => '┊',
-            None => ' ',
-        })
-        .collect()
     }
 }
 

@@ -23,9 +23,17 @@ fn what_cannot_be_drawn_is_told_with_what_to_do() {
     let file = capture("rping.pcap");
     rdmalab(&["view", text(&file)]).exits(2).says("--output");
     rdmalab(&["view", "nowhere.pcap", "--text"]).exits(2).says("cannot open nowhere.pcap");
-    rdmalab(&["view", text(&file), "--svg", "--flow", "77"])
+    let kept = scratch("view-kept.svg");
+    fs::write(&kept, "a picture").unwrap();
+    rdmalab(&["view", text(&file), "--svg", "--flow", "77", "-o", text(&kept)])
         .exits(2)
         .says("there is no such flow; there are 1 2");
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "a picture");
+    let commanding = scratch("a\u{1b}]0;title\u{7}.pcap");
+    fs::write(&commanding, &fs::read(&file).unwrap()[..24]).unwrap();
+    rdmalab(&["view", text(&commanding), "--text"])
+        .exits(0)
+        .says("a\\u{1b}]0;title\\u{7}.pcap: there is no packet");
     rdmalab(&["view", text(&capture("read_bw_loss.pcap")), "--svg"])
         .exits(2)
         .says("draw a part of it: --filter");

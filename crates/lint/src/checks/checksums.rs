@@ -16,6 +16,10 @@ pub(crate) fn of_roce(
     findings: &mut Findings,
     reasons: &mut Reasons,
 ) {
+    if roce.is_several() {
+        // Those of each datagram are still to be made, or were looked at before.
+        return;
+    }
     let frame = [record.frame];
     match roce.icrc {
         Icrc::Wrong { expected, found } => {
@@ -23,9 +27,7 @@ pub(crate) fn of_roce(
                 .add(RuleId::Icrc, None, &frame, || format!("ICRC is {found:08x}, should be {expected:08x}"));
         }
         Icrc::Cut => reasons.add(Reason::Cut),
-        Icrc::Right | Icrc::Broken => {}
-        // Those of each datagram are still to be made, or were looked at before.
-        Icrc::Merged { .. } => return,
+        Icrc::Right | Icrc::Broken | Icrc::Merged { .. } => {}
     }
     if let Some(Vcrc::Wrong { expected, found }) = roce.vcrc {
         findings.add(RuleId::Vcrc, None, &frame, || format!("VCRC is {found:04x}, should be {expected:04x}"));

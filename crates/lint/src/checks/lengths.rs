@@ -9,6 +9,7 @@ use crate::finding::Findings;
 use crate::flow::entry::Entry;
 use crate::flow::{Flow, Out};
 use crate::packet::Seen;
+use crate::reason::Reason;
 use crate::rules::RuleId;
 use crate::words::Counted;
 
@@ -96,6 +97,10 @@ impl Flow {
         }
         let fits = |size: u32| rule.allows(length as usize, size as usize);
         if !self.sizes.keep(fits) {
+            if seen.is_cut {
+                // It may be several datagrams, of which the capture has the headers of one.
+                return self.doubt(Reason::Merged);
+            }
             let known = self.sizes;
             out.find(RuleId::PathMtu, &[seen.frame], || {
                 let name = seen.row.name;

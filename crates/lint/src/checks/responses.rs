@@ -91,6 +91,8 @@ impl Flow {
         let length = u32::try_from(seen.payload_length).unwrap_or(u32::MAX);
         let (begins, ends) =
             (matches!(seen.operation(), 0x0d | 0x10), matches!(seen.operation(), 0x0f | 0x10));
+        // What is cut may be several datagrams, of which the capture has the headers of one.
+        let may_be_several = |expected: u32| seen.is_cut && length > expected;
         if !ends {
             // It is one path MTU long, whatever that is.
             if !self.sizes.keep(|size| size == length) {
@@ -107,6 +109,9 @@ impl Flow {
             if length == asked && !entry.is_unclear {
                 self.sizes.keep(|size| size >= asked);
             } else if !entry.is_unclear && !entry.span_is_known {
+                if may_be_several(asked) {
+                    return self.doubt(Reason::Merged);
+                }
                 out.find(RuleId::ReadLength, &[seen.frame, entry.first_frame], || {
                     format!("the answer to the READ psn {psn} is one packet of {length} bytes, asked for were {asked}")
                 });
@@ -162,7 +167,9 @@ impl Flow {
         }
         if let (true, Some(size)) = (is_last && ends, size.or((entry.span == 1).then_some(1))) {
             let rest = total.saturating_sub((entry.span - 1).saturating_mul(size));
-            if length != rest {
+            if may_be_several(rest) {
+                self.doubt(Reason::Merged);
+            } else if length != rest {
                 out.find(RuleId::ReadLength, &[seen.frame, frame], || {
                     format!(
                         "the answer to the READ psn {} ends with {length} bytes, {rest} were left of {total}",

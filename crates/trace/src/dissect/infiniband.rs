@@ -2,7 +2,9 @@
 
 use core::fmt;
 
-use rdmalab_wire::{Bth, Carried, Carrier, Fault, Lrh, Opcode, ParseError, Qpn, RawMad, RawPacket};
+use rdmalab_wire::{
+    Bth, Carried, Carrier, Fault, Lrh, Opcode, ParseError, PathMtu, PayloadRule, Qpn, RawMad, RawPacket,
+};
 
 use super::{Content, Malformed, Pass};
 
@@ -83,6 +85,34 @@ impl<'a> Roce<'a> {
             Carrier::RoceV1(grh) | Carrier::Native(_, Some(grh)) => Some(grh.traffic_class),
             _ => None,
         }
+    }
+
+    /// Whether these are several datagrams: by the ICRC of the first, or, where the capture cut it, since one cannot be so long.
+    pub fn is_several(&self) -> bool {
+        match self.icrc {
+            Icrc::Merged { .. } => true,
+            Icrc::Cut => self.is_too_long(),
+            _ => false,
+        }
+    }
+
+    /// Whether more is stated than one datagram of its opcode has, on any path.
+    fn is_too_long(&self) -> bool {
+        let Some(row) = self.packet.opcode.and_then(Opcode::row).filter(|_| self.packet.error.is_none())
+        else {
+            return false;
+        };
+        let length = self.payload_length;
+        let longest = PathMtu::M4096.bytes();
+        let is_beyond_the_path = match row.payload {
+            PayloadRule::None => length > 0,
+            PayloadRule::Exactly(bytes) => length > bytes,
+            // Two of the shortest are longer than one.
+            PayloadRule::PathMtu => length > PathMtu::M256.bytes() && PathMtu::from_bytes(length).is_none(),
+            PayloadRule::UpToPathMtu | PayloadRule::AtMostPathMtu => length > longest,
+        };
+        let of_message = self.packet.headers.reth.filter(|_| row.payload != PayloadRule::None);
+        is_beyond_the_path || of_message.is_some_and(|reth| length > reth.length as usize)
     }
 
     /// The management datagram in it: what a datagram to one of the two management queue pairs is.

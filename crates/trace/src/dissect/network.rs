@@ -169,20 +169,28 @@ impl<'a> Pass<'_, 'a> {
             // There is a payload of IP only behind IP.
             None => return,
         };
+        let headers = payload.at - payload.ip_at + UdpHeader::LENGTH;
+        let first = || {
+            merged::is_plain(&carrier, headers)
+                .then(|| merged::first_length(&carrier, payload.ip, headers, ib))
+                .flatten()
+        };
         let (icrc, cut) = if ib.len() < length {
-            (if self.captured_in_part { Icrc::Cut } else { Icrc::Broken }, Some(length))
+            let icrc = match first() {
+                Some(first) if self.captured_in_part => Icrc::Merged { datagrams: length.div_ceil(first) },
+                _ if self.captured_in_part => Icrc::Cut,
+                _ => Icrc::Broken,
+            };
+            (icrc, Some(length))
         } else {
             let icrc = match Datagram::parse(payload.ip) {
                 Ok(datagram) => {
                     // Read as the wire has it, least significant byte first.
                     let expected = datagram.icrc_expected().swap_bytes();
                     let found = datagram.icrc_found().swap_bytes();
-                    let headers = payload.at - payload.ip_at + UdpHeader::LENGTH;
                     if expected == found {
                         Icrc::Right
-                    } else if merged::is_plain(&carrier, headers)
-                        && let Some(first) = merged::first_length(&carrier, payload.ip, headers, ib)
-                    {
+                    } else if let Some(first) = first() {
                         Icrc::Merged { datagrams: ib.len().div_ceil(first) }
                     } else {
                         Icrc::Wrong { expected, found }

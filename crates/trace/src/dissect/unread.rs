@@ -4,7 +4,7 @@ use etherparse::IpNumber;
 use rdmalab_wire::ethernet::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_ROCE_V1};
 use rdmalab_wire::{Fault, Layer, ROCE_V2_PORT};
 
-use super::{Content, Dissection, Fragment, Icrc, LayerName, Network, Roce};
+use super::{Content, Dissection, Fragment, Icrc, LayerName, Network};
 use crate::record::{LinkType, Record};
 
 /// The length of a VCRC in bytes, which the length in the LRH leaves out, and captures may, too.
@@ -23,7 +23,7 @@ pub enum Unread {
     TcpHeader,
     /// A piece of an IP packet that is of UDP or TCP; not where it is seen to be of another port than RoCE's.
     Fragment,
-    /// Several datagrams in one, see [`Icrc::Merged`].
+    /// Several datagrams in one, see [`Roce::is_several`].
     Merged,
 }
 
@@ -48,7 +48,7 @@ impl Dissection<'_> {
                     && udp_port.is_none_or(|port| port == ROCE_V2_PORT);
                 may_be.then_some(Unread::Fragment)
             }
-            Content::Roce(Roce { icrc: Icrc::Merged { .. }, .. }) => Some(Unread::Merged),
+            Content::Roce(roce) if roce.is_several() => Some(Unread::Merged),
             Content::Roce(roce) => {
                 let is_short = roce.packet.bth.is_none() || roce.packet.error.is_some();
                 (is_short && roce.icrc == Icrc::Cut).then_some(Unread::Headers)

@@ -16,10 +16,11 @@ function labelOf(line) {
   if (behind?.startsWith(" CM ")) return behind.slice(1);
   const label = before + (behind ?? "");
   // Of a NAK first what it refuses.
-  const [name, ...words] = label.split(" ");
-  const at = name === "ACKNOWLEDGE" ? words.findIndex((word) => /^(nak|rnr)=/.test(word)) : -1;
+  const [, transport, behindName] = /^(XRC |RD |)ACKNOWLEDGE (.*)$/s.exec(label) ?? [];
+  const words = behindName?.split(" ") ?? [];
+  const at = words.findIndex((word) => /^(nak|rnr)=/.test(word));
   if (at < 0) return label;
   const [refusal] = words.splice(at, 1);
   const first = refusal.startsWith("nak=") ? `NAK ${refusal.slice(4)}` : `RNR_NAK ${refusal}`;
-  return [first, ...words].join(" ");
+  return transport + [first, ...words].join(" ");
 }

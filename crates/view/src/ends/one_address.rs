@@ -124,6 +124,11 @@ impl OneAddress {
     }
 }
 
+/// The name of a queue pair's end, unless everybody has one of this number.
+fn queue_pair(number: Qpn) -> Option<Name> {
+    (number.value() > Qpn::GSI.value()).then_some(Name::QueuePair(number.value()))
+}
+
 /// Names at one address.
 struct At<'o> {
     all: &'o mut OneAddress,
@@ -133,8 +138,6 @@ struct At<'o> {
 impl At<'_> {
     /// A packet to a queue pair; nothing is known of one that names none of its own.
     fn of_roce(&mut self, roce: &Roce<'_>, kind: Kind, flow: Option<u32>) -> Option<Way> {
-        let queue_pair =
-            |number: Qpn| (number.value() > Qpn::GSI.value()).then_some(Name::QueuePair(number.value()));
         let name = queue_pair(roce.packet.bth?.destination)?;
         let is_answer = kind.is_answer();
         if let Some(from) = roce.packet.headers.deth.and_then(|deth| queue_pair(deth.source)) {
@@ -150,12 +153,16 @@ impl At<'_> {
         let (local, remote, is_answer) = match message {
             CmMessage::Req(req) => {
                 let name = Name::Communication(req.local_communication_id);
-                self.tie(Name::QueuePair(req.local_qpn.value()), name, false);
+                if let Some(queue_pair) = queue_pair(req.local_qpn) {
+                    self.tie(queue_pair, name, false);
+                }
                 return Way { to: false, name, is_answer: false };
             }
             CmMessage::Rep(rep) => {
                 let name = Name::Communication(rep.local_communication_id);
-                self.tie(Name::QueuePair(rep.local_qpn.value()), name, false);
+                if let Some(queue_pair) = queue_pair(rep.local_qpn) {
+                    self.tie(queue_pair, name, false);
+                }
                 (rep.local_communication_id, rep.remote_communication_id, true)
             }
             CmMessage::SidrReq(question) => {
@@ -163,7 +170,10 @@ impl At<'_> {
             }
             CmMessage::SidrRep(answer) => {
                 let name = Name::Question(answer.request_id);
-                self.tie(name, Name::QueuePair(answer.qpn.value()), true);
+                // Who refuses names none.
+                if let Some(queue_pair) = queue_pair(answer.qpn) {
+                    self.tie(name, queue_pair, true);
+                }
                 return Way { to: true, name, is_answer: true };
             }
             CmMessage::Rtu(rtu) => (rtu.local_communication_id, rtu.remote_communication_id, false),

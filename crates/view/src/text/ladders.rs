@@ -1,11 +1,11 @@
 //! Which packets are of which ladder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::model::Capture;
 
 /// The two ends of a ladder, and the packets between them by place.
-type Ladder = ((u32, u32), Vec<u32>);
+pub(super) type Ladder = ((u32, u32), Vec<u32>);
 
 impl Capture {
     /// Packets by the two ends they go between, in the order in which these first talked. What is for everybody stands with
@@ -20,9 +20,16 @@ impl Capture {
                 (None, None) => {}
             }
         }
+        // Of each end, with whom it talks most, and how much.
+        let mut most: HashMap<u32, (usize, (u32, u32))> = HashMap::new();
+        for (key, packets) in &of_pair {
+            for end in [key.0, key.1] {
+                let with = most.entry(end).or_insert((0, *key));
+                *with = (*with).max((packets.len(), *key));
+            }
+        }
         for (end, place) in alone {
-            let with = of_pair.iter().filter(|((a, b), _)| *a == end || *b == end);
-            let key = with.max_by_key(|(_, packets)| packets.len()).map_or((end, end), |(key, _)| *key);
+            let key = most.get(&end).map_or((end, end), |(_, key)| *key);
             of_pair.entry(key).or_default().push(place);
         }
         let mut ladders: Vec<Ladder> = of_pair.into_iter().collect();

@@ -72,6 +72,17 @@ fn every_field_of_every_packet_of_every_capture_is_what_dump_says() {
     }
 }
 
+/// The ladder in the terminal has them from the same lines.
+#[test]
+fn labels_are_those_of_the_other_drawings() {
+    let Some(browser) = Browser::start("labels") else { return };
+    let script = include_str!("../../page/capture/labels.js");
+    for (line, label) in include_str!("../labels.tsv").lines().filter_map(|case| case.split_once('\t')) {
+        let drawn = browser.run(&format!("{script}\nreturn labelOf({});", serde_json::json!(line)));
+        assert_eq!(drawn, label, "of {line}");
+    }
+}
+
 #[test]
 fn a_click_shows_a_packet_and_fields_and_bytes_light_each_other() {
     let Some(browser) = open("a_click_shows_a_packet", "write_drop_after.pcap") else { return };

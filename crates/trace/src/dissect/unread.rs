@@ -23,7 +23,7 @@ pub enum Unread {
     TcpHeader,
     /// A piece of an IP packet that is of UDP or TCP; not where it is seen to be of another port than RoCE's.
     Fragment,
-    /// Several datagrams in one, see [`Roce::is_several`].
+    /// Several datagrams in one, see [`Roce::is_several`](super::Roce::is_several).
     Merged,
 }
 

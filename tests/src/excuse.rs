@@ -4,8 +4,7 @@
 //! does not complete, and is not sent again. Seen so: a SEND of four packets, its acknowledgement 83 ms later, since the
 //! machine was busy; the four packets again 3 ms behind that, since rxe's timer had run out meanwhile; and nothing more for 30 s. A
 //! peer can make this rare, not impossible. Such a queue pair can also be in the kernel's way when its process is to end.
-//! Besides, a guest on a busy machine may stand still for seconds, and a kernel can fall: siw's has, while it sent the
-//! answer to a READ of 1 MiB on a network where nothing was lost.
+//! Besides, a guest on a busy machine may stand still for seconds, and its kernel can fall (see [`crate::Venue`]).
 //!
 //! Nothing is excused without evidence. That our own packets were sound has to be judged apart ([`crate::Verdict`]).
 

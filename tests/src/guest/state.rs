@@ -26,17 +26,27 @@ const FALLS: [&str; 5] =
 impl GuestState {
     /// The first of its kernel's own words, with their time, by which it has failed.
     pub fn fall(&self) -> Option<&str> {
-        self.console.stdout.lines().find_map(|line| {
-            let (before, words) = line.split_once("] ")?;
-            // The boot loader's last line has no end.
-            let from = before.rfind('[')?;
-            before[from + 1..].trim().parse::<f64>().ok()?;
-            FALLS.iter().any(|fall| words.starts_with(fall)).then_some(&line[from..])
-        })
+        fall(&self.console.stdout)
     }
 }
 
+fn fall(console: &str) -> Option<&str> {
+    console.lines().find_map(|line| {
+        let (before, words) = line.split_once("] ")?;
+        // The boot loader's last line has no end.
+        let from = before.rfind('[')?;
+        before[from + 1..].trim().parse::<f64>().ok()?;
+        FALLS.iter().any(|fall| words.starts_with(fall)).then_some(&line[from..])
+    })
+}
+
 impl Guest {
+    /// The words by which its kernel says that it has failed, if it does.
+    pub fn fall(&self) -> Option<String> {
+        let machine = self.machine.as_ref().expect("the machine is there until the guest is dropped");
+        fall(&machine.output_so_far().stdout).map(str::to_owned)
+    }
+
     /// Looks at the guest, within a minute, whatever has become of it.
     pub fn state(&self) -> GuestState {
         let machine = self.machine.as_ref().expect("the machine is there until the guest is dropped");

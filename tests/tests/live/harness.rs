@@ -1,6 +1,7 @@
 //! The harness and the peer script by themselves: two processes of one guest converse over its rxe device. What
 //! fails here is not the emulator's fault. There is no loss: how well Linux copes with that is not our matter.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rdmalab_tests::{Excuse, Place};
@@ -28,6 +29,18 @@ pub fn two_ends_are_content(place: &mut Place) {
     }
     let said = listener.stop().unwrap_or_else(|stuck| panic!("{stuck}")).stdout;
     assert_eq!(said.matches(r#""verdict": "ok", "other": "ok""#).count(), 2, "{said}");
+}
+
+/// The first time it falls, as it is told to, and takes the test with it.
+pub fn guest_falls(place: &mut Place) {
+    static HAS_FALLEN: AtomicBool = AtomicBool::new(false);
+    if HAS_FALLEN.swap(true, Ordering::Relaxed) {
+        assert_eq!(place.guest.fall(), None, "it is a fresh one");
+        return;
+    }
+    let never = place.guest.spawn("echo c >/proc/sysrq-trigger; exec sleep 1000", LIMIT);
+    assert!(never.within(Duration::from_secs(3)).is_none());
+    panic!("as it should; what is played again is to pass");
 }
 
 /// The guest is over afterwards.

@@ -40,6 +40,7 @@ const TESTS: &[(&str, Test)] = &[
     ("hostile::everything_is_thrown_at_a_host", hostile::everything_is_thrown_at_a_host),
     ("vanishing::a_guest_that_is_gone_for_a_while", vanishing::guest_is_gone_for_a_while),
     ("vanishing::a_tap_that_goes_under_our_device", vanishing::our_tap_goes),
+    ("harness::a_test_whose_guest_falls_is_played_again", harness::guest_falls),
     ("harness::a_guest_does_many_things_at_once_and_says_how_it_is_to_its_end", harness::to_its_end),
     ("vanishing::a_guest_that_is_killed", vanishing::guest_is_killed),
 ];
@@ -59,7 +60,7 @@ fn main() -> ExitCode {
         let venue = Arc::clone(&venue);
         let run = move || {
             if let Some(venue) = &mut *venue.lock().unwrap_or_else(PoisonError::into_inner) {
-                venue.host(test);
+                venue.host_again_if_the_guest_falls(name, test);
             }
             Ok(())
         };

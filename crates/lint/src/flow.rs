@@ -128,6 +128,8 @@ pub(crate) struct Flow {
     pub key: FlowKey,
     pub number: u64,
     pub transport: TransportKind,
+    /// A packet of it was heard.
+    pub has_transport: bool,
     /// Another one, that the last packet had.
     pub changed: Option<Changed<TransportKind>>,
     /// The queue key of datagrams.
@@ -222,6 +224,7 @@ impl Flow {
             key,
             number,
             transport,
+            has_transport: false,
             changed: None,
             queue_key: None,
             udp_source: None,

@@ -125,7 +125,7 @@ impl Flow {
     /// conversation's. Says whether this one is of the conversation: its queue pair drops one of another transport.
     pub(crate) fn transport(&mut self, seen: &Seen<'_>, out: &mut Out<'_>) -> bool {
         let now = seen.row.transport;
-        if self.requests.is_none() && self.stats.responses == 0 {
+        if !core::mem::replace(&mut self.has_transport, true) {
             self.transport = now;
             return true;
         }

@@ -107,7 +107,9 @@ impl Flow {
         if entry.ends_message() {
             requests.ends_walked += 1;
             if let Some(message) = requests.message.take()
-                && let Some(stated) = message.stated.filter(|stated| *stated != message.bytes)
+                && let Some(stated) = message
+                    .stated
+                    .filter(|stated| *stated != message.bytes && !(message.is_cut && *stated < message.bytes))
             {
                 out.find(RuleId::MessageLength, &[entry.first_frame, message.begun.0], || {
                     format!(
@@ -205,6 +207,7 @@ impl Message {
             first_psn: entry.psn,
             begun: (entry.first_frame, entry.first_time),
             bytes,
+            is_cut: entry.is_cut,
             stated,
             repeated: entry.sends.saturating_sub(1).into(),
         }
@@ -212,6 +215,7 @@ impl Message {
 
     fn take(&mut self, entry: &Entry) {
         self.bytes += u64::from(entry.payload_length);
+        self.is_cut |= entry.is_cut;
         self.repeated += u64::from(entry.sends.saturating_sub(1));
     }
 }

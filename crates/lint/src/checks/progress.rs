@@ -37,8 +37,16 @@ fn common(one: (Msn, u32), other: (Msn, u32)) -> Option<(Msn, u32)> {
 }
 
 impl Flow {
-    /// The responder has answered for everything up to this PSN.
-    pub(super) fn rise(&mut self, psn: Psn, msn: Msn, seen: &Seen<'_>, is_heard: bool, out: &mut Out<'_>) {
+    /// The responder has answered for everything up to this PSN, and counted so many messages; of an answer that does not say how many it is
+    /// the last number.
+    pub(super) fn rise(
+        &mut self,
+        psn: Psn,
+        (msn, is_told): (Msn, bool),
+        seen: &Seen<'_>,
+        is_heard: bool,
+        out: &mut Out<'_>,
+    ) {
         self.gone_on(psn);
         if let Some(requests) = &mut self.requests {
             if is_heard {
@@ -52,7 +60,9 @@ impl Flow {
         if self.requests.as_ref().is_some_and(|requests| psn.distance(requests.first) < 0) {
             return;
         }
-        match self.another_begins(psn, msn) {
+        // Where connections are agreed on, agreement would tell.
+        let may_begin = is_told && self.agreed.is_none();
+        match may_begin.then(|| self.another_begins(psn, msn)).flatten() {
             Some(begin) => self.begin_at(begin),
             None => self.pass(psn, seen, out),
         }

@@ -118,6 +118,8 @@ impl Flow {
         requests.missing += u64::from(requests.first.distance(psn).unsigned_abs());
         let first = requests.first;
         requests.begin_earlier(psn);
+        // How many messages were in front was learnt with the other beginning.
+        (self.answers.base, self.answers.other_base) = (None, None);
         // It may be the rest of a READ.
         if let Some(entry) = self.window.held_mut(first) {
             entry.is_unclear = true;

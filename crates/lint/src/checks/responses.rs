@@ -96,6 +96,9 @@ impl Flow {
         if !ends {
             // It is one path MTU long, whatever that is.
             if !self.sizes.keep(|size| size == length) {
+                if seen.is_cut {
+                    return self.doubt(Reason::Merged);
+                }
                 out.find(RuleId::PathMtu, &[seen.frame], || {
                     format!("{} psn {psn} has {length} bytes, which is not the path MTU", seen.row.name)
                 });
@@ -142,7 +145,9 @@ impl Flow {
             let (name, number) = (seen.row.name, offset + 1);
             format!("{name} psn {psn} is packet {number} of {} of the answer: {wrong}", entry.span)
         };
-        if is_last != ends {
+        if is_last != ends && seen.is_cut {
+            self.reasons.add(Reason::Merged);
+        } else if is_last != ends {
             let wrong =
                 if is_last { "the last one says that more come" } else { "it says that none come behind it" };
             out.find(RuleId::ReadOrder, &[seen.frame, frame], || place(wrong));
@@ -216,8 +221,8 @@ impl Flow {
         let Some(depth) = self.agreed.map(|agreed| usize::from(agreed.depth)) else { return };
         let counts = |entry: &Entry| matches!(entry.kind, OperationKind::Read | OperationKind::Atomic);
         let Some(first) = self.window.get(at).filter(|entry| counts(entry)) else { return };
-        if first.answered > 0 || first.was_answered || first.sends > 1 || self.reasons.has(Reason::Reordered)
-        {
+        let is_told = |entry: &Entry| entry.answered > 0 || entry.was_answered || entry.reached > 0;
+        if is_told(first) || first.is_unclear || first.sends > 1 || self.reasons.has(Reason::Reordered) {
             return;
         }
         // A request that has changed places with the answer in the capture is no proof: something must lie between, and time, as clocks
@@ -227,7 +232,8 @@ impl Flow {
                 && (!seen.has_time || seen.time.saturating_sub(entry.first_time) >= SKEW)
         };
         let behind = (at + 1..at + 1 + LOOKED_THROUGH).map_while(|index| self.window.get(index));
-        let mut under_way = behind.filter(|entry| counts(entry) && entry.sends == 1 && is_in_front(entry));
+        let mut under_way =
+            behind.filter(|entry| counts(entry) && entry.sends == 1 && !is_told(entry) && is_in_front(entry));
         let last = if depth == 0 { Some(first) } else { under_way.nth(depth - 1) };
         if let Some(last) = last {
             let (psn, frame) = (last.psn, last.first_frame);
@@ -249,7 +255,7 @@ impl Flow {
         if let Some(aeth) = aeth {
             let begin = self.window.held(psn).map(|entry| entry.psn);
             let is_behind = self.answers.high.is_none_or(|high| psn.distance(high.0) > 0);
-            self.rise(psn, aeth.msn, seen, true, out);
+            self.rise(psn, (aeth.msn, true), seen, true, out);
             if let Some(begin) = begin.filter(|_| is_behind) {
                 // A READ or atomic may count when it is taken, or when it is answered.
                 self.count(seen, aeth.msn, begin, Beyond::Unknown, out);
@@ -258,7 +264,7 @@ impl Flow {
                 self.credit(seen, aeth.msn, credits, out);
             }
         } else if let Some((_, msn, _)) = self.answers.high {
-            self.rise(psn, msn, seen, true, out);
+            self.rise(psn, (msn, false), seen, true, out);
         }
         self.complete(seen.frame, seen.time, out);
         self.came(psn, offset);

@@ -22,6 +22,8 @@ pub(crate) struct Entry {
     pub row: &'static OpcodeRow,
     pub kind: OperationKind,
     pub payload_length: u32,
+    /// The capture cut it: it may be several datagrams, and shorter.
+    pub is_cut: bool,
     /// A checksum of the payload; `None` if the capture cut it.
     pub payload_sum: Option<u32>,
     pub target: Target,
@@ -90,6 +92,7 @@ impl Entry {
             row: seen.row,
             kind,
             payload_length: u32::try_from(seen.payload_length).unwrap_or(u32::MAX),
+            is_cut: seen.is_cut,
             payload_sum: (!seen.is_cut).then(|| crc32fast::hash(seen.payload)),
             target: Target::of(seen.headers),
             first_frame: seen.frame,
@@ -224,6 +227,6 @@ impl Entry {
     pub fn has_header_of(&self, other: &Entry) -> bool {
         self.row.opcode == other.row.opcode
             && self.target == other.target
-            && self.payload_length == other.payload_length
+            && (self.payload_length == other.payload_length || self.is_cut || other.is_cut)
     }
 }

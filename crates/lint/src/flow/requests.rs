@@ -21,6 +21,8 @@ pub(crate) struct Message {
     pub first_psn: Psn,
     pub begun: (u64, i64),
     pub bytes: u64,
+    /// A packet of it was cut, and may be several datagrams.
+    pub is_cut: bool,
     /// What the RETH of a WRITE says.
     pub stated: Option<u64>,
     pub repeated: u64,

@@ -46,9 +46,13 @@ impl Linter {
             let Some(flow) = self.table.get_mut(place) else { return };
             let mut out = Out { flow: flow.number, findings: &mut self.findings, observer, now: self.now };
             flow.heard = frame;
-            let has_begun = agreement.was_answered && flow.requests.is_some();
+            // Requests behind the REQ: this REP is one that came again.
+            let has_requests =
+                flow.window.get(0).is_some_and(|entry| entry.first_frame > agreement.frames[0]);
+            let was_answered = agreement.was_answered || has_requests;
+            let has_begun = was_answered && flow.requests.is_some();
             let kept = if has_begun { 0 } else { flow.window.len() };
-            if agreement.was_answered {
+            if was_answered {
                 flow.doubt(Reason::Reordered);
             }
             if !has_begun {
@@ -61,7 +65,7 @@ impl Linter {
             let [first_rnr_retries, second_rnr_retries] = agreement.rnr_retry_counts;
             let [first_shares, second_shares] = agreement.shared_receives;
             flow.agreed = Some(Agreed {
-                first_psn: (!agreement.was_answered).then_some(agreed(agreement.first_psns)),
+                first_psn: (!was_answered).then_some(agreed(agreement.first_psns)),
                 depth: if side == 0 { first } else { second },
                 retry_count: if side == 0 { first_retries } else { second_retries },
                 rnr_retry_count: if side == 0 { first_rnr_retries } else { second_rnr_retries },

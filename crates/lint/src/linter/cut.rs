@@ -1,8 +1,8 @@
 //! Packets that were not read, as the capture cut them within their headers, or they are IP fragments or several datagrams in one:
 //! which conversations they may be of.
 //!
-//! One whose base header is there says which queue pair it goes to. One that has addresses alone may be of any conversation between the two
-//! hosts, and one without them of any at all. Those conversations are judged up to there, and behind it as if the capture began there.
+//! One whose base header is there says which queue pair it goes to. One that has addresses alone, or is several datagrams, may be of any
+//! conversation between the two hosts, and one without addresses of any at all. Those conversations are judged up to there, and behind it as if the capture began there.
 
 use std::collections::HashMap;
 
@@ -84,7 +84,8 @@ impl Linter {
             }
             (None, None) => None,
         };
-        let bth = dissection.roce().and_then(|roce| roce.packet.bth);
+        // What stands behind the first datagram may go to any queue pair.
+        let bth = dissection.roce().and_then(|roce| roce.packet.bth).filter(|_| why != Reason::Merged);
         let (Some((source, destination)), Some(bth)) = (ends, bth) else {
             return self.cuts.note(ends, (record.frame, why));
         };

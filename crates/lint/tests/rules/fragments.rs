@@ -129,10 +129,13 @@ fn fragments_of_other_datagrams_are_none_of_ours() {
 /// The last two WRITEs of the first conversation as a sender with segmentation offload shows them.
 #[test]
 fn several_datagrams_in_one_are_no_violation() {
-    for is_v6 in [false, true] {
+    // The second may go to another queue pair.
+    for (is_v6, queue_pair) in [(false, 0x12), (true, 0x12), (false, 0x13)] {
         let mut packets = packets(is_v6);
         let headers = if is_v6 { 48 } else { 28 };
-        let rest = packets[8][headers..].to_vec();
+        let mut rest = packets[8][headers..].to_vec();
+        assert_eq!(rest[7], 0x12);
+        rest[7] = queue_pair;
         let merged = &mut packets[4];
         merged.extend(rest);
         let (whole, udp) = (merged.len() as u16, (merged.len() - headers + 8) as u16);

@@ -13,6 +13,7 @@ mod order;
 mod pairs;
 mod refused;
 mod restarts;
+mod seldom;
 mod stream;
 mod stream_bounds;
 mod stream_cases;

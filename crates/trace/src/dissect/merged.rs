@@ -1,10 +1,10 @@
 //! Several datagrams of RoCE v2 in one packet: what the kernel shows of a sender that leaves it to cut (segmentation offload), and
 //! of a receiver that puts together what came (receive offload). No wire has such packets.
 //!
-//! All datagrams but the last have one length. Where the second begins is told by its base header, whose partition and queue
-//! pair are those of the first, and is believed if the ICRC in front of it is right for a datagram that ends there.
+//! All datagrams but the last have one length, and may go to different queue pairs. Where the second begins is told by a base header of the
+//! first one's partition, and is believed if the ICRC in front of it is right for a datagram that ends there.
 
-use rdmalab_wire::{Bth, Carried, Carrier, Ipv4Header, Ipv6Header, UdpHeader};
+use rdmalab_wire::{Bth, Carried, Carrier, Ipv4Header, Ipv6Header, Opcode, UdpHeader};
 
 /// The ICRC's length in bytes.
 const ICRC: usize = 4;
@@ -14,14 +14,20 @@ const MOST_TRIED: usize = 4;
 /// The length of each of the datagrams from the base header to the ICRC, if there are several. `ip` begins with the IP header, and
 /// `headers` bytes of it are in front of the base header.
 pub(super) fn first_length(carrier: &Carrier, ip: &[u8], headers: usize, ib: &[u8]) -> Option<usize> {
-    let same = |at: usize| {
+    let begins = |at: usize| {
         let (here, first) = (ib.get(at..at + Bth::LENGTH)?, ib.get(..Bth::LENGTH)?);
-        // Partition, queue pair.
-        Some(here.get(2..4)? == first.get(2..4)? && here.get(5..8)? == first.get(5..8)?)
+        let is_of_partition = here.get(2..4)? == first.get(2..4)?;
+        let is_known = Opcode(*here.first()?).row().is_some();
+        // The version, and what is reserved beside the marks of congestion and behind the request for an acknowledgement.
+        let is_plain = here.get(1)? & 0x0f == 0 && here.get(4)? & 0x3f == 0 && here.get(8)? & 0x7f == 0;
+        Some(is_of_partition && is_known && is_plain)
     };
     let shortest = Bth::LENGTH + ICRC;
     let starts = (shortest..ib.len().saturating_sub(Bth::LENGTH)).step_by(4);
-    starts.filter(|at| same(*at) == Some(true)).take(MOST_TRIED).find(|at| is_one(carrier, ip, headers, *at))
+    starts
+        .filter(|at| begins(*at) == Some(true))
+        .take(MOST_TRIED)
+        .find(|at| is_one(carrier, ip, headers, *at))
 }
 
 /// Whether the bytes up to there are a datagram with the right ICRC, once the lengths of IP and UDP say that they are.

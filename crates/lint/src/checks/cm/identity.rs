@@ -130,6 +130,12 @@ impl Connections {
         findings: &mut Findings,
     ) {
         let Some(connection) = self.calls.get(call) else { return };
+        let ended =
+            |caller| connection.said.get(&(DREP, caller)).is_some_and(|said| said.frame != seen.frame);
+        if ended(true) || ended(false) {
+            // It is over: this is of another one, whose REQ the capture missed.
+            return;
+        }
         let asked = match message.attribute {
             REP | RTU | REJ => Some((connection.transaction, connection.frame)),
             DREP => {

@@ -28,7 +28,10 @@ impl Connections {
         let call = (seen.key.source, seen.key.destination, req.request_id);
         let said = Said::of(message, seen);
         if let Some(question) = self.questions.get_mut(&call) {
-            if question.said.sum != message.sum {
+            if question.said.transaction != message.transaction {
+                // The number is used again.
+                *question = Question { service: req.service_id, said };
+            } else if question.said.sum != message.sum {
                 let frame = question.said.frame;
                 findings.add(RuleId::CmRepeat, None, &[seen.frame, frame], || {
                     "the SIDR_REQ comes again with another content".to_owned()

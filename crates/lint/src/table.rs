@@ -9,7 +9,7 @@ use rdmalab_wire::{Address, TransportKind};
 
 use crate::checks::cm::Alternate;
 use crate::flow::Flow;
-use crate::packet::{FlowKey, Seen};
+use crate::packet::{FlowKey, OperationKind, Seen};
 use crate::reason::Reason;
 
 /// Flows that are followed at once.
@@ -292,10 +292,18 @@ impl Table {
         let psn = seen.bth.psn;
         let of = |place: &u32| self.slots.get(*place as usize).and_then(Option::as_ref);
         let asks = |flow: &&Flow| flow.requests.is_some() && flow.transport == seen.row.transport;
-        let fits = |place: &&u32| {
-            of(place).filter(asks).and_then(|flow| flow.requests.as_ref()).is_some_and(|requests| {
-                psn.distance(requests.next) < 0 && psn.distance(requests.completed) >= 0
+        // What the capture has lost may leave requests waiting that this does not answer.
+        let may_answer = |flow: &&Flow| {
+            flow.window.held(psn).is_none_or(|entry| match seen.operation() {
+                0x12 => entry.kind == OperationKind::Atomic,
+                0x11 => true,
+                _ => entry.kind.is_answered() && entry.kind != OperationKind::Atomic,
             })
+        };
+        let fits = |place: &&u32| {
+            of(place).filter(asks).filter(may_answer).and_then(|flow| flow.requests.as_ref()).is_some_and(
+                |requests| psn.distance(requests.next) < 0 && psn.distance(requests.completed) >= 0,
+            )
         };
         let mut fitting = there.iter().filter(fits);
         match (fitting.next(), fitting.next()) {

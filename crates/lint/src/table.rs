@@ -252,7 +252,7 @@ impl Table {
     /// The flow whose requests a response answers, in whose direction `place` it came. What is not certain is not taken.
     pub fn requests_of(&mut self, place: u32, seen: &Seen<'_>) -> Option<u32> {
         let peer = self.get_mut(place)?.peer;
-        if peer.is_some_and(|peer| !self.is_far(peer, seen)) {
+        if peer.is_some_and(|peer| !self.is_far(peer, seen) && !self.is_over(peer)) {
             return peer;
         }
         let flow = self.get_mut(place)?;
@@ -281,6 +281,12 @@ impl Table {
             let psn = seen.bth.psn;
             psn.distance(requests.next) > NEAR || psn.distance(requests.completed) < -NEAR
         })
+    }
+
+    /// Whether the responder has refused a request of a flow for good: what comes behind that may be of another conversation.
+    fn is_over(&self, place: u32) -> bool {
+        let flow = self.slots.get(place as usize).and_then(Option::as_ref);
+        flow.is_some_and(|flow| flow.answers.failed.is_some())
     }
 
     /// The only flow without a peer whose requests wait for this response, if any do. `Err` if several do, and nothing tells which.

@@ -158,3 +158,25 @@ fn regression_an_answer_that_counts_no_messages_begins_no_conversation() {
     let report = violates_nothing(&talk);
     assert!(report.flows.iter().all(|flow| flow.stats.conversations == 0), "{report}");
 }
+
+/// A queue pair's number is used again, with the same PSNs, to talk with another queue pair of the same host.
+#[test]
+fn regression_behind_a_refusal_for_good_an_answer_is_of_who_asks_now() {
+    let report = violates_nothing(&talk(
+        r#"
+        host.a = { ip = "10.0.0.1" }
+        host.b = { ip = "10.0.0.2" }
+        flow.one = { from = "a", to = "b", from_qpn = 0xcd, to_qpn = 0x12e }
+        flow.other = { from = "a", to = "b", from_qpn = 0xcd, to_qpn = 0x132 }
+        packet = [
+            { flow = "one", opcode = "RC_READ_REQUEST", bth = { psn = 200 }, reth = { length = 33 } },
+            { flow = "one", reply = true, opcode = "RC_ACKNOWLEDGE", bth = { psn = 200 }, aeth = { syndrome = 0x62, msn = 0 } },
+            { flow = "other", opcode = "RC_SEND_ONLY", bth = { psn = 200 }, payload = { length = 1 }, time = 600_000_000 },
+            { flow = "other", opcode = "RC_READ_REQUEST", bth = { psn = 201 }, reth = { length = 33 } },
+            { flow = "other", reply = true, opcode = "RC_ACKNOWLEDGE", bth = { psn = 200 }, aeth = { msn = 1 } },
+            { flow = "other", reply = true, opcode = "RC_ACKNOWLEDGE", bth = { psn = 201 }, aeth = { syndrome = 0x62, msn = 1 } },
+        ]
+        "#,
+    ));
+    assert_eq!(report.flows.iter().map(|flow| flow.stats.operations.count()).sum::<u64>(), 1, "{report}");
+}

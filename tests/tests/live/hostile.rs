@@ -38,6 +38,10 @@ pub fn everything_is_thrown_at_a_host(place: &mut Place) {
             &format!("rping -c -a {target} --tap {other_tap} --ip {other_address}/24 --delay 700"),
         ),
     ];
+    // Only those who are connected can be overheard, and a busy guest takes its time.
+    for client in [Place::GUEST, Place::OTHER, address, other_address] {
+        serve.wait_for_line(&format!(" {client} "), LIMIT);
+    }
     std::thread::sleep(Duration::from_secs(3));
     for client in &mut forged {
         assert!(client.is_running(), "{}", client.output_so_far());
@@ -55,8 +59,7 @@ pub fn everything_is_thrown_at_a_host(place: &mut Place) {
     println!("{} serve: {before} KiB before, {after} KiB after", forger.stdout.replace('\n', ", "));
     assert!(after < before + GROWTH, "serve has {after} KiB of memory, and had {before}");
     let (thrown, overheard) = (forger.number_after("thrown:"), forger.number_after("overheard:"));
-    // Both ends of one conversation at least: how many of the four have spoken by then is the machine's matter.
-    assert!(thrown > Some(10_000) && overheard >= Some(2), "{forger}");
+    assert!(thrown > Some(10_000) && overheard >= Some(4), "{forger}");
 
     // The honest ones have gone on, and go when they are asked to.
     assert!(linux.output_so_far().status.is_none(), "Linux: {}", linux.output_so_far());

@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
 fn rule(name: &str) -> std::result::Result<RuleId, String> {
     let rule = RULES.iter().find(|rule| rule.name == name);
     rule.map(|rule| rule.id)
-        .ok_or_else(|| format!("there is no rule `{}`; `rdmalab lint --rules` lists all", printable(name)))
+        .ok_or_else(|| format!("there is no rule `{name}`; `rdmalab lint --rules` lists all"))
 }
 
 /// A capture that could not be read to its end, and what came before.

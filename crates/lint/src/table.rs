@@ -112,6 +112,10 @@ impl Table {
         self.refused.get(key).copied()
     }
 
+    fn get(&self, place: u32) -> Option<&Flow> {
+        self.slots.get(place as usize)?.as_ref()
+    }
+
     pub fn get_mut(&mut self, place: u32) -> Option<&mut Flow> {
         self.slots.get_mut(place as usize)?.as_mut()
     }
@@ -235,8 +239,7 @@ impl Table {
         if self.get_mut(one).is_some_and(|flow| flow.peer == Some(other)) {
             return;
         }
-        let key_of =
-            |place: u32| self.slots.get(place as usize).and_then(Option::as_ref).map(|flow| flow.key);
+        let key_of = |place: u32| self.get(place).map(|flow| flow.key);
         let (one_key, other_key) = (key_of(one), key_of(other));
         for (place, new, new_key) in [(one, other, other_key), (other, one, one_key)] {
             let Some(flow) = self.get_mut(place) else { continue };
@@ -276,7 +279,7 @@ impl Table {
 
     /// Whether a response is far from all that a flow has asked for lately, or it has asked for nothing.
     fn is_far(&self, place: u32, seen: &Seen<'_>) -> bool {
-        let flow = self.slots.get(place as usize).and_then(Option::as_ref);
+        let flow = self.get(place);
         flow.and_then(|flow| flow.requests.as_ref()).is_none_or(|requests| {
             let psn = seen.bth.psn;
             psn.distance(requests.next) > NEAR || psn.distance(requests.completed) < -NEAR
@@ -285,7 +288,7 @@ impl Table {
 
     /// Whether the responder has refused a request of a flow for good: what comes behind that may be of another conversation.
     fn is_over(&self, place: u32) -> bool {
-        let flow = self.slots.get(place as usize).and_then(Option::as_ref);
+        let flow = self.get(place);
         flow.is_some_and(|flow| flow.answers.failed.is_some())
     }
 
@@ -296,7 +299,7 @@ impl Table {
             return Err(Several);
         }
         let psn = seen.bth.psn;
-        let of = |place: &u32| self.slots.get(*place as usize).and_then(Option::as_ref);
+        let of = |place: &u32| self.get(*place);
         let asks = |flow: &&Flow| flow.requests.is_some() && flow.transport == seen.row.transport;
         // What the capture has lost may leave requests waiting that this does not answer.
         let may_answer = |flow: &&Flow| {
@@ -332,7 +335,7 @@ impl Table {
             return Some(found);
         }
         let there = self.alone.get(&(seen.key.destination, seen.key.source))?;
-        let of = |place: &u32| self.slots.get(*place as usize).and_then(Option::as_ref);
+        let of = |place: &u32| self.get(*place);
         // It fits no requests. Where there is only one connection, it can be of no other.
         let here = self.alone.get(&(seen.key.source, seen.key.destination))?;
         let connected = |places: &[u32]| {

@@ -114,14 +114,17 @@ impl Capture {
     /// The ladder's lines of who sends and who receives a packet.
     pub(crate) fn ends_of(&self, packet: &Packet) -> (Option<u32>, Option<u32>) {
         let pair = self.ends.pairs.all.get(packet.pair as usize).copied();
-        let place = |address: u32| self.places.get(address as usize).copied().flatten();
-        pair.map_or((None, None), |(source, destination)| (place(source), place(destination)))
+        pair.map_or((None, None), |(source, destination)| (self.end_of(source), self.end_of(destination)))
+    }
+
+    /// The end that an address is of; none of what is for everybody.
+    pub(crate) fn end_of(&self, address: u32) -> Option<u32> {
+        self.places.get(address as usize).copied().flatten()
     }
 
     /// The name of the end that has an address.
     pub(crate) fn name(&self, address: u32) -> &str {
-        let place = self.places.get(address as usize).copied().flatten();
-        let name = place.and_then(|place| self.names.get(place as usize));
+        let name = self.end_of(address).and_then(|place| self.names.get(place as usize));
         name.or_else(|| self.ends.addresses.all.get(address as usize)).map_or("", String::as_str)
     }
 

@@ -42,11 +42,12 @@ impl Flow {
     pub(super) fn rise(
         &mut self,
         psn: Psn,
-        (msn, is_told): (Msn, bool),
+        told: Option<Msn>,
         seen: &Seen<'_>,
         is_heard: bool,
         out: &mut Out<'_>,
     ) {
+        let Some(msn) = told.or(self.answers.high.map(|(_, msn, _)| msn)) else { return };
         self.gone_on(psn);
         if let Some(requests) = &mut self.requests {
             if is_heard {
@@ -61,7 +62,7 @@ impl Flow {
             return;
         }
         // Where connections are agreed on, agreement would tell.
-        let may_begin = is_told && self.agreed.is_none();
+        let may_begin = told.is_some() && self.agreed.is_none();
         match may_begin.then(|| self.another_begins(psn, msn)).flatten() {
             Some(begin) => self.begin_at(begin),
             None => self.pass(psn, seen, out),

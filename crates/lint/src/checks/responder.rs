@@ -187,7 +187,7 @@ impl Flow {
         self.settle_restart(psn, out);
         self.answered_late(psn);
         self.taken_though_refused(psn, seen, out);
-        self.rise(psn, (aeth.msn, true), seen, true, out);
+        self.rise(psn, Some(aeth.msn), seen, true, out);
         self.count(seen, aeth.msn, psn.next(), Beyond::Sent, out);
         self.complete(seen.frame, seen.time, out);
         self.imply(psn, seen);
@@ -217,7 +217,7 @@ impl Flow {
     /// A refusal of this PSN, which acknowledges all in front.
     fn refused(&mut self, seen: &Seen<'_>, aeth: Aeth, out: &mut Out<'_>) {
         let psn = seen.bth.psn;
-        self.rise(psn.sub(1), (aeth.msn, true), seen, false, out);
+        self.rise(psn.sub(1), Some(aeth.msn), seen, false, out);
         self.count(seen, aeth.msn, psn, Beyond::Nothing, out);
         self.complete(seen.frame, seen.time, out);
         self.imply(psn.sub(1), seen);

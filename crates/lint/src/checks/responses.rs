@@ -255,7 +255,7 @@ impl Flow {
         if let Some(aeth) = aeth {
             let begin = self.window.held(psn).map(|entry| entry.psn);
             let is_behind = self.answers.high.is_none_or(|high| psn.distance(high.0) > 0);
-            self.rise(psn, (aeth.msn, true), seen, true, out);
+            self.rise(psn, Some(aeth.msn), seen, true, out);
             if let Some(begin) = begin.filter(|_| is_behind) {
                 // A READ or atomic may count when it is taken, or when it is answered.
                 self.count(seen, aeth.msn, begin, Beyond::Unknown, out);
@@ -263,8 +263,8 @@ impl Flow {
             if let Syndrome::Ack { credits } = aeth.syndrome {
                 self.credit(seen, aeth.msn, credits, out);
             }
-        } else if let Some((_, msn, _)) = self.answers.high {
-            self.rise(psn, (msn, false), seen, true, out);
+        } else {
+            self.rise(psn, None, seen, true, out);
         }
         self.complete(seen.frame, seen.time, out);
         self.came(psn, offset);

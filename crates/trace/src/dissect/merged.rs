@@ -4,7 +4,7 @@
 //! All datagrams but the last have one length, and may go to different queue pairs. Where the second begins is told by a base header of the
 //! first one's partition, and is believed if the ICRC in front of it is right for a datagram that ends there.
 
-use rdmalab_wire::{Bth, Carried, Carrier, Ipv4Header, Ipv6Header, Opcode, UdpHeader};
+use rdmalab_wire::{Bth, Carried, Carrier, Ipv4Header, Ipv6Header, UdpHeader};
 
 /// The ICRC's length in bytes.
 const ICRC: usize = 4;
@@ -14,20 +14,17 @@ const MOST_TRIED: usize = 4;
 /// The length of each of the datagrams from the base header to the ICRC, if there are several. `ip` begins with the IP header, and
 /// `headers` bytes of it are in front of the base header.
 pub(super) fn first_length(carrier: &Carrier, ip: &[u8], headers: usize, ib: &[u8]) -> Option<usize> {
+    let (_, first) = Bth::decode(ib.first_chunk()?);
     let begins = |at: usize| {
-        let (here, first) = (ib.get(at..at + Bth::LENGTH)?, ib.get(..Bth::LENGTH)?);
-        let is_of_partition = here.get(2..4)? == first.get(2..4)?;
-        let is_known = Opcode(*here.first()?).row().is_some();
-        // The version, and what is reserved beside the marks of congestion and behind the request for an acknowledgement.
-        let is_plain = here.get(1)? & 0x0f == 0 && here.get(4)? & 0x3f == 0 && here.get(8)? & 0x7f == 0;
-        Some(is_of_partition && is_known && is_plain)
+        ib.get(at..).and_then(<[u8]>::first_chunk).is_some_and(|bytes| {
+            let (opcode, here) = Bth::decode(bytes);
+            let is_plain = here.header_version == 0 && here.reserved_6 == 0 && here.reserved_7 == 0;
+            opcode.row().is_some() && here.partition_key == first.partition_key && is_plain
+        })
     };
     let shortest = Bth::LENGTH + ICRC;
     let starts = (shortest..ib.len().saturating_sub(Bth::LENGTH)).step_by(4);
-    starts
-        .filter(|at| begins(*at) == Some(true))
-        .take(MOST_TRIED)
-        .find(|at| is_one(carrier, ip, headers, *at))
+    starts.filter(|at| begins(*at)).take(MOST_TRIED).find(|at| is_one(carrier, ip, headers, *at))
 }
 
 /// Whether the bytes up to there are a datagram with the right ICRC, once the lengths of IP and UDP say that they are.

@@ -176,10 +176,10 @@ impl<'a> Pass<'_, 'a> {
                 .flatten()
         };
         let (icrc, cut) = if ib.len() < length {
-            let icrc = match first() {
-                Some(first) if self.captured_in_part => Icrc::Merged { datagrams: length.div_ceil(first) },
-                _ if self.captured_in_part => Icrc::Cut,
-                _ => Icrc::Broken,
+            let icrc = if !self.captured_in_part {
+                Icrc::Broken
+            } else {
+                first().map_or(Icrc::Cut, |first| Icrc::Merged { datagrams: length.div_ceil(first) })
             };
             (icrc, Some(length))
         } else {

@@ -34,7 +34,7 @@ impl<'c> Bands<'c> {
         for (number, band) in (0..).zip(&capture.bands) {
             let Some((ladder, left)) = of_flow.get(band.flow as usize).copied().flatten() else { continue };
             let source = capture.flows.get(band.flow as usize).map(|flow| flow.addresses.0);
-            let end = source.and_then(|address| capture.places.get(address as usize).copied().flatten());
+            let end = source.and_then(|address| capture.end_of(address));
             let begins = (band.packets.0, usize::from(end != Some(left)), number);
             all.get_mut(ladder).into_iter().for_each(|bands| bands.waiting.push(begins));
         }
